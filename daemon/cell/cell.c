@@ -45,7 +45,7 @@ static void default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The target's PIDs are recorded ones; what else runs in a cell must not take them. */
+/* The target has recorded PIDs; other processes of the cell must not take them. */
 static int leave_low_pids(struct err *e)
 {
 	cleanup_buf struct buf b = {0};
@@ -65,7 +65,10 @@ static int inside(int sock, struct err *e)
 	if (send(sock, "a", 1, MSG_NOSIGNAL) != 1 || recv(sock, &answer, 1, 0) != 1)
 		return err_set(e, ERR_INTERNAL, "the process that started the cell has ended");
 	default_signals();
-	/* The user's keys (keyrings(7)) are not for what runs here. Where that is refused, so are keys. */
+	/*
+	 * Processes of the cell get no access to the user's keys (keyrings(7)). A kernel that refuses this call has no
+	 * keys.
+	 */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	if (cell_wait_setup(e))
 		return -1;
@@ -106,7 +109,7 @@ static int died(int status, struct err *e)
 	return err_set(e, ERR_INTERNAL, "its first process ended with status %d", WEXITSTATUS(status));
 }
 
-/* What cell_start asks of the thread that forks, and what that one answers. */
+/* What cell_start asks of the thread that forks, and the thread's answer. */
 struct forker {
 	int (*init)(void *arg);
 	void *arg;

@@ -76,7 +76,7 @@ static int make_target(const char *src, const char *dst)
 		return -1;
 	if (S_ISDIR(st.st_mode))
 		return mkdir(dst, 0700) && errno != EEXIST ? -1 : 0;
-	/* which may be read-only: another target of this cell has just done the same */
+	/* it may be read-only: another target of this cell has just done the same */
 	if (!stat(dst, &there))
 		return 0;
 	fd = open(dst, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

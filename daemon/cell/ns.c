@@ -19,7 +19,7 @@
 #include "cell/cell.h"
 #include "launch/launch.h"
 
-/* Below these, recordings may lie: session directories and removable disks. */
+/* Folders that may hold recordings: session directories and removable disks. */
 static const char *const kept[] = {"/run/user", "/run/media"};
 enum { KEPT = sizeof(kept) / sizeof(kept[0]) };
 

@@ -2,10 +2,10 @@
 /*
  * root.c: "/" as a private mount of a new mount namespace.
  *
- * A chroot's "/" is a folder in a mount and no mount itself: mount(2) then refuses to make "/" private,
- * and CRIU finds no root among the mounts of /proc/self/mountinfo. There the way leads over the
- * namespace's own root, which setns(2) gives back; the chroot's folder is bound to itself, and that
- * becomes the root. What lay above it is gone from the cell.
+ * A chroot's "/" is a folder in a mount and no mount itself: mount(2) then refuses to make "/" private, and CRIU finds
+ * no root among the mounts of /proc/self/mountinfo. In that case the process first returns to the namespace's own root
+ * by setns(2); then the chroot's folder is bound to itself, and becomes the root. What lay above it is not visible in
+ * the cell.
  */
 #include <errno.h>
 #include <fcntl.h>

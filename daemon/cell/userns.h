@@ -9,8 +9,10 @@
 
 /* The caller has CAP_SYS_ADMIN in its user namespace. */
 bool userns_has_admin(void);
-/* The user namespace that the caller is in maps one user only, as userns_enter makes it: no right reaches beyond that
- * user's. */
+/*
+ * The caller is in a user namespace that maps one user only, as userns_enter makes it: it has no rights beyond that
+ * user's.
+ */
 bool userns_is_own(void);
 /*
  * Without CAP_SYS_ADMIN: moves the calling process into a new user namespace, in which it is user 0 and has all

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c: see wait.h. Why nothing is lost: the count of SIGCHLDs is read before the child is
- * looked at, and the kernel compares both words again before it sleeps; a signal in between has
- * changed the count.
+ * wait.c: see wait.h. No signal is lost: the count of SIGCHLDs is read before the child is checked, and the kernel
+ * compares both words again before it sleeps; a signal in between has changed the count.
  *
- * The one file-scope variable is what the signal handler must reach.
+ * The one file-scope variable is there for the signal handler.
  */
 #include "cell/wait.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.h: waiting for a replaying target: for its word on the shared page, or for its death,
- * whichever comes first; no polling, nothing lost. The SIGCHLD handler counts in a second futex
- * word; futex_waitv (Linux 5.16) waits on both.
+ * wait.h: waiting until a replaying target changes a word of the shared page, or dies, whichever comes first; without
+ * polling, and without losing a signal. The SIGCHLD handler counts in a second futex word; futex_waitv (Linux 5.16)
+ * waits on both.
  */
 #ifndef FRED_CELL_WAIT_H
 #define FRED_CELL_WAIT_H
@@ -24,10 +24,9 @@ enum cell_wait {
 /* Installs the SIGCHLD handler (SA_RESTART). cell_start has done it for a cell's pid 1. */
 int cell_wait_setup(struct err *e);
 /*
- * Waits until *futex_word (on a page that the target maps too) differs from `old`, or the child
- * `target` dies or stops, or timeout_ms (-1: none) have passed. A changed word wins over a death:
- * the next call tells that. target 0: no child to look at, any SIGCHLD that comes during the call
- * ends it. Returns enum cell_wait.
+ * Waits until *futex_word (on a page that the target maps too) differs from `old`, or the child `target` dies or
+ * stops, or timeout_ms (-1: none) have passed. If both happened, the changed word is reported, and the death by the
+ * next call. target 0: no child to look at, any SIGCHLD that comes during the call ends it. Returns enum cell_wait.
  */
 int cell_wait_notify(uint32_t *futex_word, uint32_t old, pid_t target, int timeout_ms, int *wait_status);
 

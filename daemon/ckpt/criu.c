@@ -4,12 +4,12 @@
  * it over a socket. SIGCHLD stays blocked meanwhile: libcriu's waits must not race with our
  * handler's users, and a restored target must not be reaped before its PID is known.
  *
- * Quirk of Linux 6.15 and later: a process can be reaped before the PIDs of its last threads are
- * free again (release_task frees them after it has told the parent). A restore right after may
- * find one taken by nobody; it is tried again.
+ * Quirk of Linux 6.15 and later: a process can be reaped before the PIDs of its last threads are free again
+ * (release_task frees them after it has told the parent). A restore right after that may find a PID in use that no
+ * process has; it is tried again.
  *
- * Quirk of libcriu 4.2: when it cannot execute CRIU its child runs exit(), with our exit handlers.
- * So the program is checked for before.
+ * Quirk of libcriu 4.2: when it cannot execute CRIU its child runs exit(), with our exit handlers. So the existence of
+ * the program is checked first.
  */
 #include <criu/criu.h>
 #include <errno.h>
@@ -99,7 +99,7 @@ static int request_init(struct criu_request *r, const struct ckpt_env *env, cons
 	criu_local_set_network_lock(r->opts, CRIU_NETWORK_LOCK_SKIP);
 	if (userns_is_own()) {
 		criu_local_set_unprivileged(r->opts, true);
-		/* where CRIU keeps what it has found out about the kernel; a privileged one has /run */
+		/* where CRIU caches its probes of the kernel; a privileged CRIU uses /run */
 		setenv("XDG_RUNTIME_DIR", CELL_RUN_DIR, 1);
 	}
 	if (env && env->helper_pid && cell_set_last_pid(env->helper_pid, e))
@@ -116,7 +116,7 @@ static void block_sigchld(sigset_t *old)
 	sigprocmask(SIG_BLOCK, &block, old);
 }
 
-/* Without room for its log CRIU cannot say so. */
+/* Checked here, since CRIU cannot report that there is no room for its log. */
 static bool is_full(const char *log)
 {
 	cleanup_free char *dir = path_dir(log);
@@ -155,13 +155,13 @@ static int real_ids(pid_t pid, unsigned *uid, unsigned *gid)
 }
 
 /*
- * Of this thread, whose child CRIU is: without CAP_SYS_RESOURCE, it may see the limits (prlimit(2)) only of a target
- * whose IDs are its own real ones. Effective ones, and with them its rights, stay.
+ * Sets the real IDs of this thread, whose child CRIU is: without CAP_SYS_RESOURCE, CRIU may read the limits
+ * (prlimit(2)) only of a target that has CRIU's own real IDs. The effective IDs, and with them its rights, stay.
  */
 static void take_real_ids(unsigned uid, unsigned gid)
 {
 	if (syscall(SYS_setresgid, gid, -1, -1) || syscall(SYS_setresuid, uid, -1, -1))
-		return; /* without the right to do this; what CRIU lacks then, it says */
+		return; /* no right to do this; CRIU then reports what it lacks */
 }
 
 static int dump(struct criu_request *r, pid_t pid, const char *log, struct err *e)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dispatch.h: Syscall User Dispatch of a target around a dump and a restore. CRIU 4.2 keeps nothing of it, and what
- * CRIU has a target call while it dumps would be dispatched. Needs Linux 6.4 or later when the target uses it.
+ * dispatch.h: Syscall User Dispatch of a target around a dump and a restore. CRIU 4.2 does not save it, and the system
+ * calls that CRIU makes in a target while it dumps would be dispatched. Needs Linux 6.4 or later when the target uses
+ * it.
  */
 #ifndef FRED_CKPT_DISPATCH_H
 #define FRED_CKPT_DISPATCH_H

@@ -14,11 +14,10 @@ struct ckpt_point {
 };
 
 /*
- * Which of the points (sorted by event) to drop so that the gaps between the others, and those to
- * the start of the timeline, stay balanced: the one between the closest neighbours, since
- * re-running that gap costs least. The last point's right neighbour is the end of the timeline,
- * `total` (0: unknown: the last point is kept while there is another). Returns its index, or n
- * when none may be dropped.
+ * Which of the points (sorted by event) to drop so that the gaps between the others, and those to the start of the
+ * timeline, stay balanced: the one between the closest neighbours, since re-running that gap costs least. The last
+ * point's right neighbour is the end of the timeline, `total` (0: unknown: the last point is kept while there is
+ * another). Returns the index of the point to drop, or n when none may be dropped.
  */
 size_t ckpt_policy_victim(const struct ckpt_point *p, size_t n, uint64_t total);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_add.c: making a checkpoint. It grows in ROOT/tmp.*, locked; ckpt.json is written last and
- * synced; a rename publishes it. The images are not synced: a kill -9 loses nothing of them, and
- * after a power failure their sizes tell (store.h: a cache).
+ * store_add.c: making a checkpoint. It grows in ROOT/tmp.*, locked; ckpt.json is written last and synced; a rename
+ * publishes it. The images are not synced: a kill -9 loses nothing of them, and after a power failure their sizes show
+ * the damage (store.h: a cache).
  */
 #include <errno.h>
 #include <string.h>

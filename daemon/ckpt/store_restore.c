@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "ckpt/store_int.h"
 
-/* Into the file that is there, if it is: others have it mapped. */
+/* Writes into the existing file, if there is one, since others have it mapped. */
 static int put_back(const char *from, const char *to, struct err *e)
 {
 	cleanup_close int in = open(from, O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * try.c: see try.h. The two threads count on their stacks how often they were asked, and put that on a page that they
- * share with the caller: so an answer after the restore shows that both threads are there, with their memory.
+ * try.c: see try.h. The two threads count on their stacks how often they were asked, and write the count to a page
+ * that they share with the caller: so an answer after the restore shows that both threads are there, with their
+ * memory.
  */
 #include "ckpt/try.h"
 
@@ -81,8 +82,8 @@ int ckpt_try_answer(void)
 }
 
 /*
- * What a replaying process is, too: a session of its own, nothing open but /dev/null, its program executed in the cell
- * (CRIU finds no mount for mappings that were made outside).
+ * Makes it like a replaying process: a session of its own, nothing open but /dev/null, its program executed in the
+ * cell (CRIU finds no mount for mappings that were made outside).
  */
 static void __attribute__((noreturn)) be_tried(char *program)
 {
@@ -95,7 +96,7 @@ static void __attribute__((noreturn)) be_tried(char *program)
 	_exit(127);
 }
 
-/* Asks `times` times; each time both must answer, with the next number. */
+/* Asks `times` times; each time both threads must answer with the next number. */
 static int ask(struct page *p, pid_t pid, uint32_t times, struct err *e)
 {
 	while (times--) {

@@ -26,9 +26,9 @@
 /* One expression of `eval`. */
 struct question {
 	const char *expr; /* as the user wrote it */
-	char *instead; /* as GDB takes it, where it refused that; NULL: it is asked as it stands */
+	char *instead; /* rewritten for GDB, which refused the original; NULL: the original is used */
 	bool spelled; /* statics and libstdc++'s methods have been spelled out, if there are any */
-	bool plain; /* it was refused like that, so it is asked as it stands, too */
+	bool plain; /* the rewritten form was refused, so the original is tried, too */
 	bool in_copy; /* it has to be evaluated in a copy of its own */
 	char *value; /* NULL: there is none */
 	struct err why;
@@ -39,7 +39,7 @@ static const char *text_of(const struct question *q)
 	return q->instead ? q->instead : q->expr;
 }
 
-/* Is there another way to write what GDB refused (q->why)? Then it is tried, too. */
+/* Is there another way to write the expression that GDB refused (q->why)? Then it is tried, too. */
 static bool say_otherwise(struct look *l, struct question *q, pid_t tid, int frame)
 {
 	char *text = NULL;
@@ -61,8 +61,8 @@ static bool say_otherwise(struct look *l, struct question *q, pid_t tid, int fra
 }
 
 /*
- * Methods of containers are spelled out before GDB is asked, as reverse-watch does: GDB's own idea of them may be
- * another one in the middle of a change (libstdc++'s scripts for it count the nodes of a list).
+ * Methods of containers are spelled out before GDB is asked, as reverse-watch does: GDB may compute something else in
+ * the middle of a change (libstdc++'s GDB scripts count the nodes of a list).
  */
 static int spell_out(struct look *l, struct question *q, pid_t tid, int frame, struct err *e)
 {
@@ -72,7 +72,7 @@ static int spell_out(struct look *l, struct question *q, pid_t tid, int frame, s
 	return r < 0 ? -1 : 0;
 }
 
-/* What was spelled out means nothing here; perhaps the expression as it stands does. */
+/* The spelled-out form has no meaning here; the original may have one. */
 static bool as_it_stands(struct look *l, struct question *q)
 {
 	if (!q->spelled || q->plain || q->why.kind != ERR_USAGE || gdb_dead(l->g))
@@ -82,7 +82,10 @@ static bool as_it_stands(struct look *l, struct question *q)
 	return q->plain = true;
 }
 
-/* 0: q->why is the answer. -1: GDB is of no use any more, or fred itself failed: no matter of this expression alone. */
+/*
+ * 0: q->why is the answer. -1: GDB cannot be used any more, or fred itself failed: this does not concern the
+ * expression alone.
+ */
 static int refuse(struct look *l, struct question *q, pid_t tid, int frame, struct err *e)
 {
 	expr_tell_inlined(l->g, tid, frame, &q->why);
@@ -137,7 +140,10 @@ static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t
 	return 0;
 }
 
-/* Inside a segment the thread is held by this process, and GDB cannot trace it too: then all is done on copies. */
+/*
+ * Inside a segment this process holds the thread, so GDB cannot trace it: then all expressions are evaluated in
+ * copies.
+ */
 static int first_round(struct look *l, struct question *q, size_t n, struct err *e)
 {
 	struct err why = {0};
@@ -155,7 +161,7 @@ static int first_round(struct look *l, struct question *q, size_t n, struct err 
 	return gdb_detach(l->g, e);
 }
 
-/* In a copy, where it may make calls. */
+/* Evaluates it in a copy, where it may make calls. */
 static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, struct err *e)
 {
 	struct call_guard guard;
@@ -307,7 +313,7 @@ int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, stru
 	position = look_position(&l);
 	if (look_attach(&l, e) || gdb_threads(l.g, &threads, &nthreads, e))
 		goto out;
-	/* without a number: the first thread, which has ended, and stays (plugins/record/proc/leave.c) */
+	/* no number: this is the first thread, which has ended, but whose task remains (plugins/record/proc/leave.c) */
 	for (size_t i = 0; i < nthreads; i++)
 		if (ordinal_of(&l, threads[i].tid) && add_thread(&l, list, threads[i].tid, e))
 			goto out;

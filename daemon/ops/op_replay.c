@@ -28,7 +28,7 @@ struct run {
 	struct buf out; /* struct replay_out records of all processes */
 };
 
-/* What the image and its fork ancestors wrote; each image's own part only. */
+/* Adds what the image and its fork ancestors wrote, of each image only its own part. */
 static int collect_output(struct run *r, const struct nav *n, struct err *e)
 {
 	cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", n->t.process);
@@ -63,8 +63,8 @@ static int by_stamp(const void *a, const void *b)
 }
 
 /*
- * Standard output or error that is a file in which the program went back and forth: as the file is in the end, from
- * where the program began in it.
+ * Standard output or error if it is a file in which the program moved back and forth: the file's final contents, from
+ * the position at which the program began.
  */
 struct out_file {
 	uint64_t base, at, back; /* positions in the file */
@@ -124,7 +124,7 @@ static bool is_move(const struct replay_out *o)
 	return o->fd >> REPLAY_OUT_SHIFT != REPLAY_OUT_BYTES;
 }
 
-/* f: of standard output and of standard error */
+/* f: the files of standard output and of standard error */
 static struct out_file *file_of(struct out_file *f, const struct replay_out *o)
 {
 	return &f[(o->fd & 3) == 2];
@@ -203,7 +203,7 @@ static int replay_image(struct run *r, uint32_t process, struct err *e)
 	return 0;
 }
 
-/* One that was killed before its first event has none; its log may have been begun. */
+/* A process that was killed before its first event has no events; its log may have been begun. */
 static bool has_events(const struct rec *rec, const struct rec_image *img)
 {
 	cleanup_free char *packed = str_fmt("%s/p%04u/t0001.zst", rec->dir, img->ordinal);
@@ -252,7 +252,7 @@ static int replay_all(struct run *r, json_t **result, struct err *e)
 	return 0;
 }
 
-/* A replay shows nothing: where to stop inside a segment is a matter of eval and backtrace. */
+/* A replay shows no state, so it takes no position inside a segment; eval and backtrace do. */
 static int refuse_inside(const struct timeline_point *p, const char *until, struct err *e)
 {
 	return p->pc ? err_set(e, ERR_USAGE, "%s: a replay stops at an event, not inside a segment", until) : 0;
@@ -270,7 +270,7 @@ static int replay_until(struct run *r, const json_t *params, const char *until, 
 	remove_outputs(r->rec);
 	if (nav_init(&n, r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, r->ctx, e))
 		return -1;
-	/* output is what came from the start on: no checkpoint then */
+	/* output has to be complete from the start, so no checkpoint is used */
 	if (!nav_resolve(&n, until, &p, e) && !refuse_inside(&p, until, e) &&
 	    !(r->output ? nav_begin(&n, e) || target_run_to(&n.t, p.event, NULL, e) : nav_goto(&n, p.event, e))) {
 		ret = 0;

@@ -28,15 +28,15 @@
 #include "replay/pick.h"
 
 #define PAGE 4096u
-#define WORTH (64u << 10) /* a part that is less is not given up */
-#define SEEN_S 0.1 /* a file's time is that of a clock that ticks slowly */
+#define WORTH (64u << 10) /* a smaller part is not removed */
+#define SEEN_S 0.1 /* the time of a file is that of a coarse clock */
 
 struct trim {
 	struct rec *rec;
 	struct op_ctx *ctx;
 	uint64_t freed, kept;
 	json_t *processes;
-	const json_t *running; /* {at, pids}: those that recorded at that moment; NULL: not known */
+	const json_t *running; /* {at, pids}: the processes that recorded at that moment; NULL: not known */
 };
 
 /* ---- the checkpoint ---- */
@@ -69,7 +69,7 @@ static int sync_checkpoint(const char *root, uint64_t id, struct err *e)
 	return sync_folder(images, e) || sync_folder(files, e) || sync_folder(dir, e) || sync_folder(root, e) ? -1 : 0;
 }
 
-/* Those of earlier starts, and what a killed one left. */
+/* Removes the checkpoints of earlier starts, and what a killed trim left. */
 static void remove_others(struct ckpt_store *store, uint64_t id)
 {
 	struct ckpt_list l = {0};
@@ -96,7 +96,7 @@ static int take_checkpoint(struct nav *n, const char *root, struct ckpt_store *s
 
 /* ---- the logs ---- */
 
-/* A hint for those who look for the log's end: from its first records on they would find nothing. */
+/* A hint for the search for the log's end, which would find nothing if it started at the first records. */
 static int raise_boundary(int fd, uint64_t to)
 {
 	uint64_t at = 0;
@@ -115,7 +115,7 @@ static int cut_log(struct trim *t, uint32_t process, const struct rec_start_thre
 
 	if (fd < 0 || fstat(fd, &before))
 		return err_errno(e, ERR_HOST, "%s", path);
-	if (at->over) /* also what was made ahead of the thread */
+	if (at->over) /* also the part that was allocated ahead of the thread */
 		end = before.st_size;
 	if (end <= (off_t)PAGE)
 		return 0;
@@ -162,7 +162,7 @@ static int start_at(struct trim_plan *p, uint64_t number, uint64_t *bytes, struc
 	return timeline_start_at(p->tl, number, &p->s, bytes, e);
 }
 
-/* The first event from lo to hi from which on the logs are not larger than part of them. */
+/* The first event in [lo, hi] such that the logs from it on are no larger than `part` of all. */
 static int choose(struct trim_plan *p, uint64_t lo, uint64_t hi, double part, struct err *e)
 {
 	if (start_at(p, lo, &p->bytes, e))
@@ -197,8 +197,8 @@ static struct rec_image *begun(const struct rec *rec, uint64_t process)
 }
 
 /*
- * A thread or process that has been made, and whose log has not begun yet: the checkpoint would hold it without one. A
- * fork is counted among the children.
+ * A thread or process that has been made, but whose log has not begun yet: the checkpoint would contain it without a
+ * log. A fork is counted among the children.
  */
 static bool is_unborn(const struct trim *t, struct trim_plan *p, const struct reader_event *ev)
 {
@@ -213,7 +213,7 @@ static bool is_unborn(const struct trim *t, struct trim_plan *p, const struct re
 	return false;
 }
 
-/* Before the first of these; 0: there is no such place. */
+/* The place before the first of these; 0: there is none. */
 static int before_unborn(const struct trim *t, struct trim_plan *p, uint64_t first, uint64_t *number, struct err *e)
 {
 	struct timeline_event ev;
@@ -232,7 +232,7 @@ static int before_unborn(const struct trim *t, struct trim_plan *p, uint64_t fir
 	return got < 0 ? -1 : 0;
 }
 
-/* 0: p->s says where; 1: nowhere. The last event of all is good for a process that has ended only. */
+/* 0: p->s says where to begin; 1: nowhere. The last event of all can be used only if the process has ended. */
 static int plan_init(const struct trim *t, struct trim_plan *p, struct rec_image *img, double part, struct err *e)
 {
 	struct timeline_event ev;
@@ -280,9 +280,9 @@ static int new_start(struct trim *t, struct nav *n, struct rec_start *s, struct 
 static int trim_image(struct trim *t, struct rec_image *img, double part, bool needed, struct err *e);
 
 /*
- * Has it ended? Who ran when the caller looked counts as running, also if its log has got its end since: what it left
- * running, or was killed before it, may still look as if it ran. A process whose log does not say its end and that was
- * not seen was killed; one that had just begun then was perhaps overlooked.
+ * Has it ended? A process that ran when the caller looked counts as running, even if its log has got its end since:
+ * processes that it left, or that were killed before, may still look as if they ran. A process whose log has no end
+ * and that the caller did not see was killed; one that had just begun may have been overlooked.
  */
 enum ended { RUNS, PERHAPS, ENDED };
 
@@ -296,7 +296,7 @@ static bool was_seen(const struct trim *t, const struct rec_image *img)
 	{
 		for (const struct rec_image *later = img + 1; later < after; later++)
 			if (later->head.pid == img->head.pid)
-				return false; /* the number is that one's now */
+				return false; /* the PID belongs to that process now */
 		return true;
 	}
 	return false;
@@ -344,7 +344,7 @@ static bool ended_before(const struct trim *t, const struct rec_image *img, uint
 	return end && end < stamp;
 }
 
-/* All of an image's events are gone: from the moment on at which that is written down. */
+/* Removes all events of an image; they count as gone from the moment at which that is written to the disk. */
 static int drop_image(struct trim *t, struct rec_image *img, struct err *e)
 {
 	static const struct rec_start nothing;
@@ -366,8 +366,8 @@ static int drop_image(struct trim *t, struct rec_image *img, struct err *e)
 }
 
 /*
- * An image that was forked needs its parent's events, unless it has a start of its own: now it gets one, or goes as a
- * whole, if it ended before what is left. 1: neither can be.
+ * An image that was forked needs its parent's events, unless it has a start of its own. It now gets one or, if it
+ * ended before the part that is left, is removed as a whole. 1: neither is possible.
  */
 static int free_of_parent(struct trim *t, struct rec_image *img, uint64_t stamp, double part, struct err *e)
 {
@@ -418,7 +418,7 @@ static int apply(struct trim *t, struct trim_plan *p, struct err *e)
 	return rec_start_read(path, &p->img->start, e);
 }
 
-/* part: how much of its logs is kept; needed: it gets a new start, however little that gains by itself. */
+/* part: how much of its logs stays; needed: it gets a new start even if that alone frees little. */
 static int trim_image(struct trim *t, struct rec_image *img, double part, bool needed, struct err *e)
 {
 	struct trim_plan p;
@@ -483,8 +483,8 @@ static int by_stamp(const void *a, const void *b)
 }
 
 /*
- * Processes that have ended, the oldest first, as wholes: while there is enough without them. Not those after one that
- * has perhaps ended: it would be its turn.
+ * Removes processes that have ended as wholes, the oldest first, as long as enough is left without them. It stops at
+ * one of which it is not certain that it has ended, since that one would be next.
  */
 static int drop_ended(struct trim *t, uint64_t *all, uint64_t keep, struct err *e)
 {

@@ -69,7 +69,10 @@ static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, str
 		if (!first.kind)
 			first = why;
 	}
-	/* what turns from end to end in no process may do so in between in the likeliest one */
+	/*
+	 * an expression that has the same value at both ends in every process may still change in between; the
+	 * likeliest process is searched for that
+	 */
 	p->suggest = p->inside = true;
 	if (n > 1 && of_equal) {
 		int r = try_one(rec, of_equal, p, g, ctx, result, &equal);
@@ -82,7 +85,7 @@ static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, str
 	return -1;
 }
 
-/* libstdc++ brings the methods that the compiler inlined, such as size(). */
+/* libstdc++'s GDB scripts (xmethods) provide methods that the compiler inlined, such as size(). */
 static const struct gdb_opts with_scripts = {.auto_load = true};
 
 int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)

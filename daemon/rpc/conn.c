@@ -98,7 +98,7 @@ static void handle_lines(struct conn *c)
 	}
 }
 
-/* Returns -1 when the socket is broken. */
+/* Returns -1 when the socket has failed. */
 static int handle_input(struct conn *c)
 {
 	ssize_t n = wire_frame_read(&c->in, c->source.fd);
@@ -111,7 +111,7 @@ static int handle_input(struct conn *c)
 	return 0;
 }
 
-/* Goes on with what was left while there was too much to send. */
+/* Handles the lines that waited while too much was left to send. */
 static void resume(struct conn *c)
 {
 	if (!c->paused || conn_is_full(c))

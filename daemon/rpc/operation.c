@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operation.c: a long method, run by a worker process. Its lines (replay/operation.h) become notifications
- * to the client; its death ends the operation, whatever it has said before.
+ * operation.c: a long method, run by a worker process. Its lines (replay/operation.h) become notifications to the
+ * client; the operation ends when the worker has ended, even after its result.
  */
 #define LOG_DOMAIN "op"
 #include <errno.h>
@@ -107,7 +107,7 @@ static void death_text(const struct operation *op, int code, int status, struct 
 	const char *name = op->method->name;
 
 	if (op->garbled)
-		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that op.h does not define", name);
+		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that operation.h does not define", name);
 	else if (code == CLD_EXITED)
 		err_set(e, ERR_INTERNAL, "%s: the worker ended with status %d and no result", name, status);
 	else

@@ -3,9 +3,9 @@
  * rpc.h: the parts of the RPC server, shared by its files: conn.c, worker.c below operation.c, stop.c,
  * dispatch.c, server.c on top. Others include server.h.
  *
- * Who frees what: a connection is freed in its own event callback or by server_free only, an operation
- * when its worker was reaped; so either may use the other freely inside a callback. Sending never fails:
- * what is wrong with a socket shows in its next event.
+ * Who frees what: a connection is freed in its own event callback or by server_free only, an operation when its worker
+ * was reaped; so either may use the other freely inside a callback. Sending never fails: an error of a socket shows in
+ * its next event.
  */
 #ifndef FRED_RPC_RPC_H
 #define FRED_RPC_RPC_H
@@ -23,7 +23,7 @@
 
 #define RPC_MAX_CONNS 200
 #define RPC_MAX_OPERATIONS 32
-/* A client that has so many bytes to read yet is not listened to, nor are its operations. */
+/* While a client has this many bytes left to read, neither it nor its operations are read from. */
 #define RPC_OUT_HIGH ((size_t)1 << 20)
 
 struct conn {
@@ -32,7 +32,7 @@ struct conn {
 	struct server *server;
 	struct wire_frame in;
 	struct buf out;
-	size_t operations; /* that answer to it */
+	size_t operations; /* whose answers it gets */
 	bool eof; /* the client has ended its side */
 	bool closing; /* close when all is sent */
 	bool paused; /* lines or operations wait until it is no longer full */
@@ -87,9 +87,9 @@ void conn_free(struct conn *c);
 /* Steals msg. */
 void conn_send(struct conn *c, json_t *msg);
 bool conn_is_full(const struct conn *c);
-/* Its last operation may have ended: closes nothing, only asks for the event that will. */
+/* Its last operation may have ended. Closes nothing itself, but asks for the event that does. */
 void conn_wake(struct conn *c);
-/* Sends what the socket takes at once. */
+/* Sends as much as the socket takes at once. */
 void conn_flush(struct conn *c);
 
 /* dispatch.c: one line from a client. */
@@ -100,7 +100,7 @@ void rpc_dispatch(struct conn *c, const char *line, size_t len);
 int operation_start(struct conn *c, const struct wire_method *m, json_t *id, json_t *params, struct err *e);
 /* Kills the worker; the answer follows when it is dead. */
 void operation_cancel(struct operation *op);
-/* Cancels those of c, which has gone. */
+/* Cancels the operations of c, which has gone. */
 void operation_orphan_all(struct conn *c);
 /* Reads again from the workers of c, which is no longer full. */
 void operation_resume_all(struct conn *c);

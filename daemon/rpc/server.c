@@ -66,7 +66,7 @@ static void listener_ready(struct loop_source *src, uint32_t events)
 	}
 }
 
-/* A descriptor and a place are free: the listener may have waited for them. */
+/* A descriptor and a place for a client are free, for which the listener may have waited. */
 static void conn_gone(struct conn *c)
 {
 	struct server *s = c->server;

@@ -42,7 +42,7 @@ static bool path_of(const char *args, char path[PATH_MAX])
 	return n > 0 && strlen(path) == n;
 }
 
-/* The place of a descriptor that GDB names; NULL and an answer when there is none. */
+/* The entry of a descriptor that GDB names; NULL, with an answer, when there is none. */
 static int *file_of(const struct hostio_request *r, const char *args, const char **rest)
 {
 	char *end;
@@ -152,7 +152,7 @@ static void stat_file(const struct hostio_request *r, const char *args)
 	big_endian(r->out, (uint64_t)st.st_ctime, 4);
 }
 
-/* What can be opened here is a copy: none of them is a link. */
+/* All files that can be opened here are copies: none is a link. */
 static void read_link(const struct hostio_request *r, const char *args)
 {
 	char path[PATH_MAX];

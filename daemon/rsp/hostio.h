@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hostio.h: the vFile packets, by which GDB reads the program's files from the remote side (its default sysroot is
- * `target:`). Only to be read, and only those that ops->open_file gives. See the GDB manual, "Host I/O Packets".
+ * `target:`). Files can only be read, and only those that ops->open_file opens. See the GDB manual, "Host I/O
+ * Packets".
  */
 #ifndef FRED_RSP_HOSTIO_H
 #define FRED_RSP_HOSTIO_H

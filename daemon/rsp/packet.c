@@ -77,7 +77,7 @@ static unsigned checksum(const char *p, size_t len)
 	return sum & 0xff;
 }
 
-/* What stands between packets: acknowledgements are not waited for on a stream. */
+/* Bytes between packets; on a stream, acknowledgements are not waited for. */
 static int skip_noise(struct buf *in)
 {
 	size_t n = 0;
@@ -223,7 +223,7 @@ bool rsp_interrupted(struct rsp_conn *c)
 	bool early = c->interrupted;
 
 	c->interrupted = false;
-	/* it may have come together with the packet before */
+	/* the interrupt may have come together with the packet before */
 	if (take_interrupt(c) || early)
 		return true;
 	if (poll(&p, 1, 0) <= 0)

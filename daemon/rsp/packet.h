@@ -33,7 +33,7 @@ int rsp_say(struct rsp_conn *c, const char *text, size_t len, struct err *e);
 /* Has the debugger asked to interrupt the program, or gone away? Does not wait. */
 bool rsp_interrupted(struct rsp_conn *c);
 
-/* Adds binary data with the bytes escaped that mean something. */
+/* Adds binary data; bytes that have a meaning in the protocol are escaped. */
 void rsp_escape(struct buf *b, const void *data, size_t len);
 void rsp_hex(struct buf *b, const void *data, size_t len);
 /* Reads hexadecimal digits, at most 2 * max; returns how many bytes. */

@@ -17,7 +17,9 @@
 
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
-/* ;XLEN,HEX... after a breakpoint. -1: damaged. More than there is room for: all are left to the debugger. */
+/*
+ * ;XLEN,HEX... after a breakpoint. -1: damaged. More than there is room for: all conditions are left to the debugger.
+ */
 static int read_conditions(const char *args, struct buf *code, struct rsp_conditions *c)
 {
 	size_t len, at[RSP_CONDITIONS_MAX];
@@ -55,8 +57,7 @@ static int set_point(struct stub *s, const char *args, bool on)
 	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS ||
 	    len > POINT_MAX)
 		return stub_error(s);
-	/* the processor cannot watch reads alone: GDB then watches accesses, and leaves those out that change the value
-	 */
+	/* the processor cannot watch reads alone: GDB then watches accesses, and ignores those that change the value */
 	if (type == RSP_READ)
 		return 0;
 	if (read_conditions(args, &code, &c))
@@ -213,7 +214,7 @@ static int host_file(struct stub *s, const char *args, struct err *e)
 	return 0;
 }
 
-/* By their beginnings, longer ones before shorter. */
+/* Packets by their beginnings, longer ones before shorter ones. */
 static const struct {
 	const char *start;
 	packet_fn fn;

@@ -70,8 +70,8 @@ struct rsp_ops {
 	int (*set_point)(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on,
 			 const struct rsp_conditions *c, struct err *e);
 	/*
-	 * Said before each resume: RSP_STEP goes on while the thread is in [lo, hi), and nothing else stops it; equal:
-	 * it is of one instruction. NULL: it always is.
+	 * Called before each resume: RSP_STEP goes on while the thread is in [lo, hi), and nothing else stops it; lo
+	 * == hi: it is a step of one instruction. NULL: steps are always of one instruction.
 	 */
 	void (*step_range)(void *ctx, uint64_t lo, uint64_t hi);
 	/* tid: the thread that steps; 0 for a step back if the debugger does not say. */

@@ -8,8 +8,8 @@
 #include "rsp/stub_int.h"
 
 /*
- * Of a thread that is not there: none is available. Only the PC is, 0: without one, GDB 13 continues from nowhere as
- * long as this thread is selected.
+ * The registers of an absent thread: none is available but the PC, which is 0. Without a PC, GDB 13 refuses to
+ * continue at all while this thread is selected.
  */
 static int none_of(struct stub *s, unsigned from, unsigned to)
 {
@@ -101,7 +101,7 @@ static uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t len)
 	return crc;
 }
 
-/* qCRC:ADDR,LEN: what `compare-sections` asks. All of it must be there. */
+/* qCRC:ADDR,LEN: what `compare-sections` asks. All of the memory must be readable. */
 int stub_memory_crc(struct stub *s, const char *args, struct err *e)
 {
 	uint32_t crc = UINT32_MAX;

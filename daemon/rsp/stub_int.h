@@ -49,7 +49,7 @@ static inline int stub_error(struct stub *s)
 
 /* ---- stub_threads.c ---- */
 
-/* Is it in the list of threads? A listed thread may still be absent (rsp_ops). */
+/* Is this thread in the list of threads? A listed thread may still be absent (rsp_ops). */
 bool stub_lists_thread(struct stub *s, int tid);
 bool stub_is_absent(struct stub *s, int tid);
 /* The chosen thread, or the one that stopped. */

@@ -81,7 +81,7 @@ static bool is_at_point(const struct rsp_stop *p)
 	return p->why == RSP_BREAKPOINT || p->why == RSP_WATCHPOINT || p->why == RSP_LIBRARY || p->why == RSP_SYSCALL;
 }
 
-/* GDB_SIGNAL_INT: the debugger's user has interrupted, whichever thread it is shown in. */
+/* GDB_SIGNAL_INT: the debugger's user has interrupted the program; it does not matter in which thread this is shown. */
 static bool is_interrupt(const struct rsp_stop *p)
 {
 	return p->why == RSP_SIGNALLED && p->sig == 2;
@@ -89,10 +89,10 @@ static bool is_interrupt(const struct rsp_stop *p)
 
 /*
  * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but others went on, as a
- * recording has it, and one of them has stopped. GDB 13 dies of a stop of a thread that it has not resumed
- * (inline-frame.c). So the stop is reported for tid, and the rest of its step is left out; the stop of the other thread
- * is reported when all threads are resumed. Breakpoints that other threads meet do not end a continue: then the result
- * is 1, and it goes on.
+ * recording has it, and one of them has stopped. GDB 13 crashes at a stop of a thread that it has not resumed
+ * (inline-frame.c). So the stop is reported for tid, and the rest of its step is left out; the stop of the other
+ * thread is reported when all threads are resumed. Breakpoints that other threads meet do not end a continue: then the
+ * result is 1, and it goes on.
  */
 static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_stop *stop)
 {
@@ -148,9 +148,9 @@ static int move(struct stub *s, enum rsp_resume how, int tid, bool alone, struct
 }
 
 /*
- * alone: no other thread is to go on. So GDB steps over a breakpoint, and when such a step meets the end of history it
- * never again lets the program go on (infrun.c of GDB 13, TARGET_WAITKIND_NO_HISTORY): it meets it with what comes
- * next, which is a step again if scheduler-locking is set.
+ * alone: no other thread is to go on. This is how GDB steps over a breakpoint; if such a step reports the end of
+ * history, GDB 13 never lets the program go on again (infrun.c, TARGET_WAITKIND_NO_HISTORY). So the end is reported by
+ * the next resume, which is a step again if scheduler-locking is set.
  */
 static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
 {
@@ -293,7 +293,7 @@ int stub_detach(struct stub *s, const char *args, struct err *e)
 	return s->extended ? stub_ok(s) : leave(s, args, e);
 }
 
-/* A recorded program (without ops->kill) does not die of it: GDB does not see it until it is run again. */
+/* A recorded program (without ops->kill) is not ended by this; GDB does not see it until it is run again. */
 int stub_kill_program(struct stub *s, const char *args, struct err *e)
 {
 	struct err why = {0};
@@ -320,7 +320,7 @@ int stub_run_again(struct stub *s, const char *args, struct err *e)
 	return stop_reply(s);
 }
 
-/* What the next run is to be like. HEX, or NULL. */
+/* Settings for the next run. HEX, or NULL. */
 static int tell(struct stub *s, void (*fn)(void *ctx, const char *text), const char *hex)
 {
 	char text[RSP_PACKET_MAX / 2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops.h: what a search needs from the world. The search is pure: it sees neither GDB nor CRIU nor a
- * process, only this table, so that it runs on made-up timelines too.
+ * ops.h: the operations that a search needs. The search is pure: it sees neither GDB nor CRIU nor a process, only this
+ * table, so that it runs on made-up timelines too.
  *
  * Positions are event numbers. There is one live process, which stands at one position (the one
  * that `restart` reported or `run_to` reached) and can only move forward; going back is a restart.
@@ -36,7 +36,7 @@ struct search_costs {
 	uint64_t checkpoints, restarts, evaluations;
 	uint64_t states; /* among which the stage finds one, at its beginning; 0: it did not bisect */
 	uint64_t checkpoint_ns, restart_ns, evaluate_ns;
-	uint64_t run_ns; /* moving forward */
+	uint64_t run_ns; /* time spent running forward */
 	uint64_t total_ns; /* the whole stage */
 };
 

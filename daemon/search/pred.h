@@ -12,7 +12,9 @@ struct pred {
 
 /* True when the ends differ, that is, when there is a transition between them. */
 bool pred_differ(const struct pred *p);
-/* What a value is, three ways: NONE only by NEITHER (search.h), and where the right end has a value. */
+/*
+ * Whether a value is good, bad or neither. NONE occurs only with NEITHER (search.h), and if the right end has a value.
+ */
 enum pred_side { PRED_GOOD, PRED_BAD, PRED_NONE };
 enum pred_side pred_side(const struct pred *p, enum search_value v);
 /* How a value counts. The ends differ. */

@@ -172,8 +172,8 @@ static int evaluate(struct search *s, enum search_value *v, struct err *e)
 }
 
 /*
- * The running time since the last checkpoint is paid again at each restart to come, of which one
- * expects half as many as there are evaluations left.
+ * The running time since the last checkpoint has to be spent again at each later restart; their expected number is
+ * half the number of evaluations left.
  */
 static bool checkpoint_pays(const struct search *s)
 {
@@ -242,7 +242,9 @@ static int probe(struct search *s, uint64_t n, struct err *e)
 	return bad ? 0 : checkpoint_here(s, e);
 }
 
-/* The checkpoint nearest to the middle of what is left that the bound on evaluations allows. */
+/*
+ * Of the checkpoints that the bound on evaluations allows, the one nearest to the middle of the interval that is left.
+ */
 static bool choose(const struct search *s, uint64_t *at)
 {
 	uint64_t first, last, mid, below = 0, above = 0;
@@ -333,8 +335,8 @@ static int search_events(struct search *s, struct err *e)
 }
 
 /*
- * Stage D, Local-Search (FReD 3.2): the instruction between two neighbouring events. On a linear
- * timeline exactly one thread moves there. How it is searched is ops->local's business.
+ * Stage D, Local-Search (FReD 3.2): the instruction between two neighbouring events. On a linear timeline exactly one
+ * thread moves there. ops->local searches it.
  */
 static int search_local(struct search *s, struct err *e)
 {

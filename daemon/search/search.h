@@ -7,9 +7,9 @@
 #include "search/ops.h"
 
 /*
- * How a position counts where the expression cannot be evaluated. NEITHER: as the right end says, if that is such a
- * position (unreadable at the failure is bad); else it is neither good nor bad. The bisection then takes it for not
- * bad, and whoever wants a change from value to value looks at pred_side (pred.h).
+ * How a position counts at which the expression cannot be evaluated. NEITHER: as bad if the right end is such a
+ * position, too (what is unreadable at the failure is bad); else as neither good nor bad. The bisection then takes it
+ * as not bad; pred_side (pred.h) is for callers that need a change from a value to a value.
  */
 enum search_on_error {
 	SEARCH_ON_ERROR_NEITHER = 0,
@@ -46,7 +46,7 @@ struct search_result {
  * (ERR_CANCELLED), the params make no sense or, with SEARCH_ON_ERROR_FAIL, the expression could not be evaluated
  * (ERR_USAGE). r->stage is filled in each case.
  *
- * Which truth value is good is what the left end has (FReD 3.2: "we care only that the two Boolean values be
+ * The good truth value is the one that the left end has (FReD 3.2: "we care only that the two Boolean values be
  * opposite").
  *
  * Evaluations up to stage C: at most 2 + ceil(log2(right - left)) + slack. Events run through: with checkpoints that

@@ -6,7 +6,7 @@
  *   history        where the program stood at each prompt (sessionstate/undo_log.h)
  *   program.json   position, bookmarks and checkpoints, for people and commands; replaced at each prompt
  *
- * A session without a folder keeps nothing, and works as well. Functions return 0, or -1 with e set.
+ * A session without a folder saves nothing, and works otherwise the same. Functions return 0, or -1 with e set.
  */
 #ifndef FRED_SESSIONSTATE_SESSION_STATE_H
 #define FRED_SESSIONSTATE_SESSION_STATE_H
@@ -19,12 +19,12 @@ struct session_state {
 	struct undo_log undo_log;
 	struct bookmarks bookmarks, checkpoints;
 	struct mark here; /* where the program stood when the debugger saw it last; words 0: not known */
-	bool inexact; /* session_state_return met a similar state only: the user is to be told */
+	bool inexact; /* session_state_return found only a similar state, which the user is to be told */
 	struct session_state_slot *slots; /* the file `position`; NULL: no folder */
 	char *program; /* path of program.json; NULL: no folder */
 };
 
-/* Opens what is there, or begins. dir NULL: no folder. Call session_state_close in any case. */
+/* Opens the saved state, or begins a new one. dir NULL: no folder. Call session_state_close in any case. */
 int session_state_open(struct session_state *s, struct cursor *cursor, const char *dir, struct err *e);
 void session_state_close(struct session_state *s);
 /*

@@ -15,14 +15,17 @@ struct undo_log {
 	int fd; /* -1: no file */
 };
 
-/* Goes on with the file, which is made if need be; NULL: in memory alone. What was torn by a crash is dropped. */
+/*
+ * Goes on with the file, which is made if need be; NULL: in memory alone. A record that a crash has left incomplete is
+ * dropped.
+ */
 int undo_log_open(struct undo_log *p, const char *path, struct err *e);
 void undo_log_close(struct undo_log *p);
 /* The debugger is at its prompt, and the program here; nothing happens when it has not moved. */
 int undo_log_prompt(struct undo_log *p, const struct mark *here, struct err *e);
 /* Where it stood n commands ago; NULL and e set: there were not so many. */
 const struct mark *undo_log_find(const struct undo_log *p, uint64_t n, struct err *e);
-/* They have been taken back: it stands `here`. */
+/* The last commands have been undone: the program stands `here`. */
 int undo_log_forget(struct undo_log *p, uint64_t n, const struct mark *here, struct err *e);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "sessionstate/session_state.h"
 
-/* Of where the program stands; out gets a text for the user. */
+/* Makes one where the program stands; out gets a text for the user. */
 int user_checkpoints_take(struct session_state *s, struct buf *out, struct err *e);
 /* names: separated by blanks or commas; none: all. */
 int user_checkpoints_delete(struct session_state *s, const char *names, struct err *e);
