@@ -66,8 +66,8 @@ static int inside(int sock, struct err *e)
 		return err_set(e, ERR_INTERNAL, "the process that started the cell has ended");
 	default_signals();
 	/*
-	 * Processes of the cell get no access to the user's keys (keyrings(7)). A kernel that refuses this call has no
-	 * keys.
+	 * Processes of the cell get no access to the user's keys (keyrings(7)). Where this call is refused, so is
+	 * every use of keys.
 	 */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	if (cell_wait_setup(e))

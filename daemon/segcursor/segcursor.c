@@ -8,7 +8,7 @@
 #include "segcursor/segcursor_int.h"
 #include "visibility/shim_frames.h"
 
-/* How a thread got to where it stands. */
+/* How a thread reached the place where it stands. */
 static int find_shim_call(struct segcur *in, struct trace *t, struct shim_call *shim_call, struct err *e)
 {
 	struct user_regs_struct r;
@@ -19,7 +19,10 @@ static int find_shim_call(struct segcur *in, struct trace *t, struct shim_call *
 	return 0;
 }
 
-/* On a copy: after the end of the segment there is no way to look. There is none then. */
+/*
+ * One visible step of *t, a copy of `now`. STOP_OVER: there is no copy, since nothing can be looked at after the
+ * segment's end.
+ */
 static int step_from_now(struct segcur *in, const struct breaks *b, struct trace *t, int *sig, struct stop *stop,
 			 struct err *e)
 {

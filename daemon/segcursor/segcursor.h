@@ -7,10 +7,10 @@
  *
  * replay/segment.h too goes to the nth time at an address (segment_run_to). It moves the target itself, by one debug
  * register, counts states that are not visible, and needs no copies, no breakpoints and no way back: a search, which
- * uses the target up, runs it thousands of times. This one stops at whatever a debugger has set, so the two are not
- * one.
+ * uses the target up, runs it thousands of times. This one stops at all breakpoints and watchpoints that a debugger
+ * has set; therefore they are two functions.
  *
- * Functions return 0, or -1 with e set, unless it is said otherwise.
+ * Functions return 0, or -1 with e set, unless said otherwise.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_H
 #define FRED_SEGCURSOR_SEGCURSOR_H
@@ -73,16 +73,17 @@ struct segcur {
 	bool blind; /* the segment has no visible state; `now` stands at a breakpoint inside a call of the shim */
 	bool counted; /* `steps` is known */
 	uint64_t steps; /* from the last mark to now */
-	int sig; /* to be delivered when now goes on; minus its number: a fault that has been a stop already */
+	int sig; /* to be delivered when now goes on; minus its number: a fault that has already been reported as a stop
+		  */
 	/* Does the user want to stop? May be NULL, which it is when a segment was entered. */
 	bool (*interrupted)(void *ctx);
 	void *ctx;
 	unsigned beats; /* calls of segcur_is_given_up */
-	uint64_t patience; /* a running copy stops after so many writes that change nothing (STOP_HOT); 0: any number */
-	bool hurry; /* ... and where stops are so close together that it is quicker to walk past them */
-	bool hurried; /* it has stopped for that */
-	bool walks; /* it is known beforehand to be quicker to walk to its last stop */
-	struct segcur_look *look; /* walks count changes of its words, too; NULL: of none but the watched ones */
+	uint64_t patience; /* a running copy stops after this many writes that change nothing (STOP_HOT); 0: no limit */
+	bool hurry; /* ... and where stops are so dense that a walk past them is quicker */
+	bool hurried; /* it has stopped for that reason */
+	bool walks; /* it is already known that a walk to its last stop is quicker */
+	struct segcur_look *look; /* walks also count changes of its words; NULL: only of the watched words */
 	struct goal *goal; /* a step also ends in this state, even if it is not visible; NULL: none */
 	struct segcur_trail *trail; /* where copies that run for long leave others behind; NULL: they do not */
 };
@@ -91,25 +92,28 @@ struct segcur {
  * The target stands at event n. `now` is the first visible state. 1: the segment has none; nothing is entered.
  */
 int segcur_enter(struct segcur *in, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
-/* As that; a segment without a visible state is entered too, and there is no `now` then. */
+/* The same, but a segment without a visible state is entered, too; then there is no `now`. */
 int segcur_enter_any(struct segcur *in, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
 /* Ends all copies; the process goes on to event n + 1 and stands there. Nothing happens when nothing was entered. */
 int segcur_leave(struct segcur *in, struct err *e);
 
-/* Between these two the process itself, which stands at event n, is free to be checkpointed; the copies stay. */
+/* Between these two calls the process itself, which stands at event n, may be checkpointed; the copies stay. */
 int segcur_release(struct segcur *in, struct err *e);
 int segcur_take(struct segcur *in, struct err *e);
 /* `now` is the first visible state again. 1: there is none. */
 int segcur_rewind(struct segcur *in, struct err *e);
 
 /*
- * One visible step: STOP_STEP, STOP_SIGNAL, STOP_WATCH of b (NULL: none), or STOP_OVER: there is no further state, now
- * is where it was; watch and addr tell which watchpoint was met on the way to the end.
+ * One visible step: STOP_STEP, STOP_SIGNAL, STOP_WATCH of b (NULL: none), or STOP_OVER: there is no further state, and
+ * now has not moved; watch and addr then tell which watchpoint was met on the way to the end.
  */
 int segcur_step(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e);
-/* What segcur_step would say; `now` stays where it is. */
+/* The result that segcur_step would have; `now` does not move. */
 int segcur_look_on(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e);
-/* Runs to the next stop of b, not to one where it stands. STOP_OVER: there is none, and no `now` any more. */
+/*
+ * Runs to the next stop of b, not counting the place where it stands. STOP_OVER: there is none; then there is no `now`
+ * any more.
+ */
 int segcur_run(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the visible state before. 1: this is the first one. */
 int segcur_back(struct segcur *in, struct err *e);
@@ -119,14 +123,14 @@ bool segcur_ends_in_program(const struct segcur *in);
 int segcur_to_end(struct segcur *in, struct err *e);
 /* To the state of `want`, a thread of another process in the same segment. 1: it is not met. */
 int segcur_find(struct segcur *in, struct trace *want, struct err *e);
-/* A copy that is kept for a while, at a stop or (stop.kind is 0) between two. */
+/* A copy that is held for a while, at a stop or, if stop.kind is 0, between two stops. */
 struct segcur_kept {
 	struct trace t;
 	struct stop stop;
 	uint64_t k; /* the stop's number, or how many were before */
 	uint64_t ns; /* its CPU time */
 };
-/* A copy that a running one has left behind: the next way begins there, and not at the segment's beginning. */
+/* A copy that a running copy has left on its way: the next run begins there, and not at the segment's beginning. */
 struct segcur_trail {
 	struct segcur_kept last; /* at a visible state */
 	const uint64_t *k; /* the number of stops so far, for last.k; NULL: they are not counted */
@@ -155,8 +159,8 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 /* To the last stop of b in the segment. 1: there is none. */
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /*
- * t, a copy of the thread that moves after event n of the target, on memory of its own, is on its way: are there stops
- * of b on the rest of that? 0: there are none; 1: nobody knows.
+ * t, a copy of the thread that moves after event n of the target, on memory of its own, stands inside the segment: are
+ * there stops of b on the rest of its way? 0: none; 1: not known.
  */
 int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const struct process_view *view,
 		    struct breaks *b, struct err *e);
@@ -170,14 +174,15 @@ struct segcur_change {
 };
 #define SEGCUR_CHANGES 200 /* no more at once */
 /*
- * The last changes after the first visible state, up to now or to the end of the segment: the last *n of *all, at most
- * `most`, ascending, in v. b watches for writes alone. 1: it cannot be done by a walk.
+ * The last changes after the first visible state, up to now or to the end of the segment. There are *all changes; the
+ * last *n of these, at most `most`, are put into v, in ascending order. b must have watchpoints for writes only. 1: a
+ * walk cannot do this.
  */
 int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most,
 		   unsigned *n, uint64_t *all, struct err *e);
 /*
- * On to the hits-th time (from 1) at pc, which is passed very often, by walking: STOP_END, or a stop of b (NULL: none)
- * on the way. fresh: from the segment's beginning, else from `now`. 1: it cannot be done so.
+ * Walks to the hits-th time (from 1) at pc, which is passed very often: STOP_END, or a stop of b (NULL: none) on the
+ * way. fresh: from the segment's beginning, else from `now`. 1: a walk cannot do this.
  */
 int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits,
 		      struct stop *stop, struct err *e);
@@ -189,15 +194,15 @@ int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uin
 struct segcur_similar {
 	uint64_t pc;
 	/*
-	 * A copy stands at pc with registers r. 1: it differs by *differ, in a unit of the caller's, which need not be
-	 * exact when it is above `least`; 0: it is no candidate; -1: error.
+	 * A copy stands at pc with registers r. 1: it differs by *differ, in a unit that the caller chooses; it need
+	 * not be exact when it is above `least`; 0: it is no candidate; -1: error.
 	 */
 	int (*differ)(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
 		      struct err *e);
 	void *ctx;
 	uint64_t budget_ns; /* limits: 0: none; as in trace/budget.h */
 	uint64_t most_arrivals;
-	unsigned most_compared; /* with this many the search is complete: there is no SEGCUR_CUT */
+	unsigned most_compared; /* after this many comparisons the search is complete, which is not SEGCUR_CUT */
 	bool cut_will_do; /* a limit is no failure if there is a candidate */
 	/* results; to be zeroed */
 	uint64_t arrivals; /* at pc, as far as was looked */

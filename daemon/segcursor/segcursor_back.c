@@ -10,7 +10,7 @@
 #include "segcursor/state_equal.h"
 
 #define COMPARE_MAX 300 /* of a whole memory */
-#define STEPS_MARK 64 /* who steps back goes on stepping back: not further than this each time */
+#define STEPS_MARK 64 /* users who step back usually step back again, so marks are at most this far apart */
 
 static int leave_mark(struct segcur *in, struct trace *t, uint64_t steps, struct err *e)
 {
@@ -64,7 +64,7 @@ static void pop_mark(struct segcur *in)
 	segcur_drop(&in->mark[--in->marks]);
 }
 
-/* Runs a copy that is at the segment's start until it is at one of both: 1: at a; 0: at b, or not at all. */
+/* Runs a copy that is at the segment's start until it is at a or b. 1: at a; 0: at b, or at neither. */
 static int which_comes_first(struct segcur *in, struct trace *t, struct goal *a, struct goal *b, struct err *e)
 {
 	struct breaks both = {0};
@@ -88,7 +88,7 @@ static int which_comes_first(struct segcur *in, struct trace *t, struct goal *a,
 	return r;
 }
 
-/* Is now in front of the first visible state? So it is when something stopped it in the shim: 1. */
+/* 1: now is before the first visible state, as when something stopped it in the shim. */
 static int is_early(struct segcur *in, struct err *e)
 {
 	struct goal here = {0}, first = {0};
@@ -123,7 +123,7 @@ int segcur_back(struct segcur *in, struct err *e)
 		uint64_t steps = 0;
 		int r;
 
-		/* at a mark: from the one before */
+		/* now is at a mark: counts from the mark before */
 		if (in->counted && in->marks == 1)
 			return 1;
 		if (in->counted) {
@@ -185,7 +185,7 @@ static int find_by_stops(struct segcur *in, struct goal *g, bool hot, struct err
 	return segcur_most_similar(in, &s, e);
 }
 
-/* SEGCUR_CUT: it cannot be done so. */
+/* SEGCUR_CUT: this way cannot be used. */
 static int find_by_walk(struct segcur *in, struct goal *g, struct err *e)
 {
 	struct walked w;

@@ -93,7 +93,7 @@ void segcur_be_now(struct segcur *in, struct trace *t, int sig, unsigned marks)
 
 void segcur_push_mark(struct segcur *in, struct trace *t, uint64_t steps)
 {
-	if (in->marks == SEGCUR_MARKS) { /* the first one stays */
+	if (in->marks == SEGCUR_MARKS) { /* the first mark stays */
 		segcur_drop(&in->mark[1]);
 		memmove(&in->mark[1], &in->mark[2], (SEGCUR_MARKS - 2) * sizeof(in->mark[0]));
 		memmove(&in->mark_steps[1], &in->mark_steps[2], (SEGCUR_MARKS - 2) * sizeof(in->mark_steps[0]));

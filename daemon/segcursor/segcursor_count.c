@@ -6,8 +6,8 @@
 
 #include "segcursor/segcursor_int.h"
 
-#define DENSE_STOPS 32 /* asked again after as many */
-#define DENSE_NS 60000u /* of a copy's CPU time from stop to stop, some of which the stop itself takes */
+#define DENSE_STOPS 32 /* after this many stops it is measured again */
+#define DENSE_NS 60000u /* of a copy's CPU time from one stop to the next, which includes the cost of a stop */
 
 /* A stop takes as long as walking past some 10,000 instructions. */
 static bool is_dense(struct segcur *in, const struct trace *t, uint64_t stops)
@@ -66,9 +66,12 @@ int segcur_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind,
 	return breaks_has(b, pc) && breaks_wanted(b, t);
 }
 
-#define KEEP_NS 50000000u /* of CPU time: which is not to be run again */
+#define KEEP_NS 50000000u /* of CPU time: a copy is left when the way from the last one has become this long */
 
-/* t stands at a stop of b, the last one so far. What waits for a signal, or cannot be seen, is no place to begin at. */
+/*
+ * t stands at a stop of b, the last one so far. A later run cannot begin where a signal waits to be delivered, or at a
+ * state that is not visible.
+ */
 static int keep_near(struct segcur *in, struct trace *t, struct segcur_count *c, int sig, const struct stop *stop,
 		     struct err *e)
 {
@@ -101,8 +104,10 @@ static bool is_too_many(const struct segcur_count *c, const struct goal *g, uint
 	return c->most && (stops > c->most || g->compared > SEGCUR_HOT);
 }
 
-/* t comes to the goal, with *sig still to be delivered. b and the goal's PC are `all`. 1: there are too many on the
- * way. */
+/*
+ * t runs to the goal, with *sig still to be delivered. `all` holds b and the goal's PC. 1: there are too many stops on
+ * the way.
+ */
 static int count_with(struct segcur *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g,
 		      struct segcur_count *c, int *sig, struct err *e)
 {
@@ -179,7 +184,7 @@ static int count_on(struct segcur *in, struct trace *t, struct breaks *b, struct
 	return r;
 }
 
-/* As that, of *t, a copy of the base, and with what makes the next ones short. */
+/* The same for *t, a copy of the base; it also leaves copies that shorten the next runs. */
 static int count_keeping(struct segcur *in, struct trace *t, struct breaks *b, struct goal *g, struct segcur_count *c,
 			 int *sig, struct err *e)
 {

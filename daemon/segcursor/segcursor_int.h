@@ -10,25 +10,25 @@
 #include "segcursor/segcursor.h"
 #include "trace/walk.h"
 
-/* What a copy runs to: a state, or the end of the segment. */
+/* The goal of a copy's run: a state, or the end of the segment. */
 struct goal {
 	struct trace *want; /* NULL: the end */
 	uint64_t pc;
 	struct breaks stop; /* at its PC */
-	unsigned compared; /* how many states' memory was compared with its */
+	unsigned compared; /* the number of states whose memory was compared with it */
 };
 
 /* Is t there? 1: yes; 0: no; -1: error. */
 int segcur_is_goal(struct goal *g, struct trace *t, struct err *e);
-/* As that; if only memory differs, tell (may be NULL) gets some of the words that do. */
+/* The same; if only memory differs, tell (may be NULL) gets some of the words that differ. */
 int segcur_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell, struct err *e);
 /* want: borrowed, a thread of another process in the segment; NULL: the end. Free g->stop with breaks_fini. */
 int segcur_goal_init(struct goal *g, struct trace *want, struct err *e);
 
 /*
  * segcursor_walk.c: an address that is passed more often than this on the way to a goal is not stopped at each time: a
- * copy walks, in translated code (trace/walk.h). These functions return 1 when that cannot be done, and
- * SEGCUR_WALK_OVER when the segment ends before.
+ * copy walks, in translated code (trace/walk.h). These functions return 1 when a walk cannot be used, and
+ * SEGCUR_WALK_OVER when the segment ends before the goal.
  */
 #define SEGCUR_HOT 300
 #define SEGCUR_WALK_OVER 2
@@ -45,13 +45,13 @@ struct walked {
 int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *w,
 			struct err *e);
 /*
- * A copy of the first mark goes to the state that has these registers, and of which is_goal says that it is the one
- * (struct trace_walk_ops), for so many nanoseconds at most (trace/budget.h); then 1 as well.
+ * A copy of the first mark goes to the state that has these registers and that is_goal (struct trace_walk_ops)
+ * accepts. 1 also when that takes more than so many nanoseconds (trace/budget.h).
  */
 int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, uint64_t ns,
 			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,
 			 struct walked *w, struct err *e);
-/* How often it is at now's PC from the first mark up to now, which g is. */
+/* How often it is at now's PC from the first mark up to now. g: the goal `now`. */
 int segcur_walk_times(struct segcur *in, struct goal *g, uint64_t *times, struct err *e);
 /* *t, a copy of `from`, goes to the nth time at a point of b, which is plain. */
 int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
@@ -78,13 +78,14 @@ int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_
  * 0: it cannot be done so.
  */
 int segcur_walk_changes(struct segcur *in, struct goal *g, struct breaks *b, struct err *e);
-/* now becomes that change, as segcur_walk_to_stop has it; counted with the words of in->look. */
+/* now becomes that change, as by segcur_walk_to_stop; changes of the words of in->look are counted, too. */
 int segcur_walk_to_change(struct segcur *in, const struct breaks *b, uint64_t number, struct stop *stop, struct err *e);
 /* How many stops of b, which is walkable, there are from the first mark to the end of the segment. */
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* Sets marks at some of the last arrivals at the goal's PC before the goal. */
 int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e);
-#define SEGCUR_SLICE_NS 50000000u /* a running copy is stopped so often, to ask whether the user wants to stop */
+/* A running copy is stopped after each slice of so much CPU time, to ask whether the user wants to stop. */
+#define SEGCUR_SLICE_NS 50000000u
 /* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond.
  */
 bool segcur_is_given_up(struct segcur *in, unsigned every);
@@ -98,19 +99,20 @@ int segcur_find_end(struct segcur *in, struct err *e);
 /* A copy has run for this much CPU time without a stop: is it after such an end for certain? 1, 0 or -1. */
 int segcur_is_lost(struct segcur *in, uint64_t ns, struct err *e);
 
-/* segcursor_copy.c: may a walk come there? */
+/* segcursor_copy.c: may a walk come to this address? */
 bool segcur_is_visible_code(const struct segcur *in, uint64_t pc);
 /* Can stops of b be met by walking: few points in the program's own code, without conditions, and nothing watched? */
 bool segcur_is_plain(const struct segcur *in, const struct breaks *b);
-/* As that; words may be watched for writes. */
+/* The same, but words may be watched for writes. */
 bool segcur_is_walkable(const struct segcur *in, const struct breaks *b);
 
 /*
  * segcursor_look.c: which changes of watched words are stops, of those whose watchpoints have conditions. The walk's
- * log has the values of the watched words and of others that the conditions read; what else they read makes them true.
+ * log has the values of the watched words and of others that the conditions read; a condition that reads anything else
+ * counts as true.
  */
 struct segcur_look {
-	/* Each change is shown to it; NULL: the words are only walked with. */
+	/* Called for each change; NULL: the words are only recorded in the log. */
 	void (*change)(struct segcur_look *l, const struct replay_walk_change *c);
 	const struct breaks *b;
 	struct group_slot word[REPLAY_WALK_WATCHES]; /* those that conditions read, and that are not watched */
@@ -126,7 +128,7 @@ bool segcur_has_conditions(const struct breaks *b);
 bool segcur_conditions_walkable(const struct segcur *in, const struct breaks *b);
 /* *l becomes in->look. pid: where the conditions are tried, to see what they read. */
 void segcur_look_for_true(struct segcur *in, pid_t pid, const struct breaks *b, struct segcur_look *l);
-/* It stands at the last change that is a stop: for its condition. */
+/* `now` stands at the last change that is a stop: applies that stop's condition. */
 void segcur_look_note(const struct segcur_look *l, const struct stop *stop);
 /* The points and words that w counts; those that cannot be counted go to *rare. */
 void segcur_walk_ask(const struct segcur *in, const struct breaks *b, struct trace_walk *w, struct breaks *rare);
@@ -167,9 +169,9 @@ int segcur_count_back(struct segcur *in, struct goal *g, uint64_t *steps, struct
 enum stop_kind segcur_meets(const struct breaks *b, struct trace *t);
 
 /* segcursor_stops.c */
-#define SEGCUR_STOPS 20000 /* up to so many are quicker met than walked to: some tenths of a second */
-#define SEGCUR_WRITES 300 /* that change nothing: likewise */
-#define SEGCUR_MANY 2000 /* stops: from then on it is worth while to look for a nearer place to count from */
+#define SEGCUR_STOPS 20000 /* up to this many, meeting each is quicker than a walk: tenths of a second */
+#define SEGCUR_WRITES 300 /* the same for writes that change nothing */
+#define SEGCUR_MANY 2000 /* stops: with more than this, it is worth looking for a nearer place to count from */
 /* t stands at a stop of b and the goal's PC: does it count as one of b's? 1, 0 or -1. */
 int segcur_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind, struct err *e);
 /* t becomes what the user looks at; so many marks are before it. */
@@ -208,8 +210,8 @@ int segcur_count_walked(struct segcur *in, struct breaks *b, struct goal *g, uin
 int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
 
 /*
- * To the next visible state. shim_call: how the thread got to where it stands. A word of b (NULL: none) that changes on
- * the way is told there, as STOP_WATCH, or together with STOP_OVER.
+ * Steps to the next visible state. shim_call: how the thread reached the place where it stands. A watched word of b
+ * (NULL: none) that changes on the way is reported there, as STOP_WATCH, or together with STOP_OVER.
  */
 int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
 		       struct stop *stop, struct err *e);

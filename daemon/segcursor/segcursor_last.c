@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * segcursor_last.c: the last stop before `now`, or of the whole segment, at a cost that does not depend on the number
- * of stops before it. They are counted by a walk (segcursor_walk.c) if that is possible. Else a stop near to the last
- * one is looked for by CPU time, which need not be exact, and the stops after that one are counted. Where now's PC is
- * passed very often, walks tell whether a stop is before now.
+ * of stops before it. They are counted by a walk (segcursor_walk.c) if that is possible. Else a stop near the last one
+ * is searched for by CPU time, which need not be exact, and the stops after it are counted. Where now's PC is passed
+ * very often, walks tell whether a stop is before now.
  */
 #include <string.h>
 
 #include "segcursor/segcursor_int.h"
 
-#define NEAR_NS 60000u /* of CPU time: nearer than that is not told apart */
+#define NEAR_NS 60000u /* of CPU time: smaller differences cannot be told apart */
 #define HALVINGS 60
 
-/* To the kth stop of a copy of `from`, a mark or the base; marks: so many are before it. */
+/* Goes to the kth stop of a copy of `from`, a mark or the base; marks: how many marks are before it. */
 static int go_to(struct segcur *in, struct trace *from, struct breaks *b, uint64_t k, unsigned marks, struct stop *stop,
 		 struct err *e)
 {
@@ -27,8 +27,8 @@ static int go_to(struct segcur *in, struct trace *from, struct breaks *b, uint64
 }
 
 /*
- * The last stop within so many times at now's PC before now. 2: there is none there, but there may be one before.
- * times: those from the first mark up to now.
+ * The last stop among the last so many arrivals at now's PC before now. 2: there is none there, but there may be one
+ * before. times: those from the first mark up to now.
  */
 static int last_within(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, uint64_t within,
 		       struct stop *stop, struct err *e)
@@ -49,7 +49,7 @@ static int last_within(struct segcur *in, struct breaks *b, struct goal *g, uint
 	return r;
 }
 
-/* Is the kth stop before now? 1: yes; 0: no; 2: nobody knows. A copy walks from there: does it come to now? */
+/* Is the kth stop before now? 1: yes; 0: no; 2: not known. A copy walks from there: does it come to now? */
 static int is_before(struct segcur *in, struct breaks *b, struct goal *g, uint64_t k, struct err *e)
 {
 	struct stop stop = {0};
@@ -72,7 +72,7 @@ static int is_before(struct segcur *in, struct breaks *b, struct goal *g, uint64
 	return r;
 }
 
-/* Of all those in the segment, by halving. 2: there are too many, or it cannot be done so. */
+/* The last of all stops in the segment, by bisection. 2: there are too many, or it cannot be done so. */
 static int last_of_few(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t before = 0, behind;
@@ -92,7 +92,10 @@ static int last_of_few(struct segcur *in, struct breaks *b, struct goal *g, stru
 	return before ? go_to(in, &in->base, b, before, 1, stop, e) : 1;
 }
 
-/* Now's PC is passed very often: stops are in the last rounds, or they are few, or it takes its time. */
+/*
+ * For a PC of `now` that is passed very often: it is quick if stops are in the last rounds, or few; else it takes
+ * long.
+ */
 static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, struct stop *stop,
 		       struct err *e)
 {
@@ -105,7 +108,7 @@ static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint
 	return r;
 }
 
-/* From the base on, whatever it takes. */
+/* From the base on, however long it takes. */
 static int last_of_all(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t k;
@@ -125,7 +128,7 @@ static int before_marks(struct segcur *in, struct breaks *b, struct stop *stop, 
 	return k ? go_to(in, &in->base, b, k, 1, stop, e) : 1;
 }
 
-/* A stop: other ones may be between it and the goal. */
+/* A stop before the goal; others may lie between them. */
 struct early {
 	struct trace t;
 	struct stop stop; /* kind 0: it is none, but the first mark */
@@ -190,7 +193,7 @@ static int stop_behind(struct segcur *in, struct early *from, uint64_t ns, struc
 	return r;
 }
 
-/* Brings *lo, by halving, near to the last stop; what is between is to be counted. */
+/* Brings *lo near the last stop, by bisection; the stops after *lo are to be counted. */
 static int come_near(struct segcur *in, struct breaks *b, struct goal *g, uint64_t high, struct early *lo,
 		     struct err *e)
 {
@@ -227,7 +230,7 @@ static int approach(struct segcur *in, struct breaks *b, struct goal *g, struct 
 {
 	uint64_t high, before = UINT64_MAX;
 
-	/* each copy takes some time for itself: they add up */
+	/* each copy costs some time itself, which adds up */
 	while (lo->ns = 0, true) {
 		int r = segcur_distance(in, &lo->t, g, SEGCUR_HOT, &high, e);
 
@@ -276,13 +279,13 @@ static int last_of_some(struct segcur *in, struct breaks *b, struct goal *g, str
 	return r > 0 ? last_of_many(in, b, g, stop, e) : r;
 }
 
-/* In a library it may be in front of the first mark. */
+/* In a library it may be before the first mark. */
 static bool can_walk_to(const struct segcur *in, const struct goal *g)
 {
 	return in->marks && (!g->want || visibility_is_certain(&in->visibility, g->pc));
 }
 
-/* By walking too: words that the recorder writes are counted otherwise then. k: from the first mark on. */
+/* By walking, too, since a walk counts words that the recorder writes in another way. k: from the first mark on. */
 static int to_walked(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
 {
 	int r = segcur_is_plain(in, b) ? 1 : segcur_walk_to_stop(in, b, k, stop, e);
@@ -306,7 +309,7 @@ static int last_by_walk(struct segcur *in, struct breaks *b, struct goal *g, str
 	return k ? to_walked(in, b, k, stop, e) : before_marks(in, b, stop, e);
 }
 
-/* Neither by meeting them one by one, since they are many, nor by walking. */
+/* For when the stops are too many to be met one by one, and a walk cannot be used. */
 static int last_to(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t times = 0;
@@ -335,7 +338,7 @@ int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *
 		from = &c->near.t;
 		k -= c->near.k;
 		if (c->near.stop.kind == STOP_BREAK)
-			k++; /* it is met again where it stands */
+			k++; /* the stop where it stands is met again */
 		*stop = c->near.stop;
 	}
 	if (go_to(in, from, b, k, in->marks ? 1 : 0, stop, e))
@@ -346,7 +349,7 @@ int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *
 	return 0;
 }
 
-/* One by one. 2: there are too many, or, hurry, it is quicker to walk. */
+/* Meets the stops one by one. 2: there are too many or, with hurry, a walk is quicker. */
 static int last_of_counted(struct segcur *in, struct breaks *b, struct goal *g, bool hurry, struct stop *stop,
 			   struct err *e)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_look.c: what a walk (segcursor_walk.c) is asked to count, and which changes of watched words are stops. One
- * at which the condition is false costs nothing more: its values are in the walk's log. Conditions are of the state
- * before the change, where a debugger that goes backwards evaluates them.
+ * segcursor_look.c: what a walk (segcursor_walk.c) is to count, and which changes of watched words are stops. A change
+ * at which the condition is false costs nothing more, since its values are in the walk's log. Conditions are evaluated
+ * in the state before the change, as by a debugger that goes backwards.
  */
 #include <string.h>
 
@@ -109,7 +109,7 @@ static bool is_within(const struct group_slot *s, uint64_t addr, unsigned len)
 	return s->kind && addr >= s->addr && addr + len <= s->addr + s->len;
 }
 
-/* What is there already, or what there is no room for, is left out. */
+/* Words that are there already, and those for which there is no room, are left out. */
 static void add_word(struct segcur_look *l, unsigned watched, uint64_t addr, unsigned len)
 {
 	bool one = (len == 1 || len == 2 || len == 4 || len == 8) && addr % len == 0;

@@ -14,7 +14,7 @@
 #include "segcursor/segcursor_int.h"
 #include "trace/rep.h"
 
-#define NEAR_NS 80000u /* time is of no more use */
+#define NEAR_NS 80000u /* below this, CPU time does not help any more */
 #define LEAST_NS 15000u
 #define TRIES 40
 #define ROUNDS 400 /* of bringing the mark nearer by arrivals */
@@ -23,13 +23,13 @@
 #define CANDIDATES 3
 #define LIBC_STEPS 3000
 
-/* Where some steps from the last mark were. */
+/* The states of some steps from the last mark. */
 struct window {
 	uint64_t pc[WINDOW];
 	unsigned n;
 };
 
-/* From an arrival that was not the goal: over its int3. 1: there was none. */
+/* Goes on from an arrival that was not the goal, over its int3. 1: there was none. */
 static int step_off(struct segcur *in, struct goal *g, struct trace *t, int *sig, struct stop *stop, struct err *e)
 {
 	uint64_t pc;
@@ -159,7 +159,7 @@ static int make_visible(struct segcur *in, struct goal *g, struct trace *t, stru
 	return r;
 }
 
-/* Marks nearer to the goal, as far as time is exact. */
+/* Sets marks nearer to the goal, as far as CPU time is exact. */
 static int approach(struct segcur *in, struct goal *g, struct err *e)
 {
 	uint64_t left, ran, part = 0;
@@ -186,7 +186,7 @@ static int approach(struct segcur *in, struct goal *g, struct err *e)
 			segcur_drop(&t);
 			if (r < 0)
 				return -1;
-			r = SEGCUR_REACHED; /* too far: time is not exact */
+			r = SEGCUR_REACHED; /* it went too far, since CPU time is not exact */
 			part /= 2;
 			if (part < LEAST_NS)
 				break;
@@ -321,7 +321,7 @@ static int go_to_arrival(struct segcur *in, uint64_t pc, uint64_t nth, struct tr
 	return r;
 }
 
-/* A mark at the last time that the outermost loop came by, before the goal. 1: there is no loop that goes on. */
+/* Sets a mark where the outermost loop was last met before the goal. 1: no loop reaches that far. */
 static int skip_loop(struct segcur *in, struct goal *g, struct window *w, struct err *e)
 {
 	struct candidate c[CANDIDATES], *best = NULL;

@@ -19,7 +19,7 @@
 #include "visibility/shim_frames.h"
 
 #define ROOM (4u << 20) /* bytes of the report */
-#define KEEP_FREE (1u << 20) /* of them, for what is told between two looks at whether it is full */
+#define KEEP_FREE (1u << 20) /* of these, for entries that are made between two checks of whether it is full */
 #define SYSCALL_BYTES 2
 /* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
  * gone past it. */
@@ -34,7 +34,7 @@ struct reporting {
 	struct goal *goal; /* where an interruption ends the segment; NULL: it ends at an event */
 	pid_t pid; /* of the copy */
 	struct trace *copy;
-	unsigned asleep; /* looks in a row at which it waited for another thread, which the copy has not */
+	unsigned asleep; /* consecutive checks at which it waited for another thread, which the copy lacks */
 	bool past; /* it has gone past the goal */
 };
 
@@ -53,7 +53,7 @@ static bool waits_in_vain(void *ctx)
 
 	if (g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx))
 		return true;
-	/* its beginning stands in a wait */
+	/* at its beginning it stands in a wait */
 	if (!g->pid || !g->copy->alive || trace_get_regs(g->copy, &r, &ignored) ||
 	    blocked_in(&r, &futex) != BLOCKED_UNTIL_WOKEN)
 		g->asleep = 0;
@@ -64,7 +64,7 @@ static bool waits_in_vain(void *ctx)
 
 static int map_report(struct reporting *g, struct trace *t, struct err *e)
 {
-	/* there it counts for no comparison of states, and is in no mapping's way */
+	/* at this address it is ignored by comparisons of states, and in no mapping's way */
 	const uint64_t args[6] = {
 		REPLAY_REPORT_ADDR,	ROOM,
 		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
@@ -111,7 +111,7 @@ static int drain(struct reporting *g, struct trace *t, struct err *e)
 
 /* ---- in the recorder, and what is not translated ---- */
 
-/* Natively to `to`, or to where the recorder calls a handler of the program's. */
+/* Runs natively to `to`, or to the place where the recorder calls a handler of the program's. */
 static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct stop *stop, struct err *e)
 {
 	struct segcur *in = g->in;
@@ -126,7 +126,7 @@ static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct st
 	return r;
 }
 
-/* The recorder may call the function in which `to` is, too: with another stack pointer. */
+/* The recorder may also call the function that contains `to`; the stack pointer is then another one. */
 static int run_to(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct stop *stop,
 		  struct err *e)
 {
@@ -159,7 +159,7 @@ static int step_out(struct reporting *g, struct trace *t, struct stop *stop, str
 	return segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e);
 }
 
-/* Of pthread_once, what ends the segment is its own event: nothing of the program's comes before it. */
+/* The event of a pthread_once itself ends the segment: no code of the program comes before it. */
 static bool is_in_once(const struct reporting *g)
 {
 	struct timeline_event ev;
@@ -168,7 +168,7 @@ static bool is_in_once(const struct reporting *g)
 	return !timeline_read(g->in->seg.t->tl, g->in->n + 1, &ev, &ignored) && ev.ev.rec.kind == RLOG_ONCE;
 }
 
-/* Where the copy stands, as a stop of its way: the end of the segment, or a state of the program's. */
+/* Classifies the place where the copy stands: the end of the segment, or a state of the program. */
 static int settle(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
 {
 	struct trace_stop s;
@@ -296,7 +296,7 @@ static int come_out(struct reporting *g, struct trace *t, struct err *e)
 	return settle(g, t, &stop, e);
 }
 
-/* The walk has left: what stands here the processor executes. */
+/* The walk has ended: the processor executes the instruction that stands here. */
 static int step_over(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
@@ -417,7 +417,7 @@ static int go_through(struct reporting *g, struct trace *t, struct err *e)
 	return t->alive ? drain(g, t, e) : 0;
 }
 
-/* A segment that ends in the middle of the program: to the state of a copy that found that end. */
+/* For a segment that ends in the middle of the program: the goal is the state of a copy that has found this end. */
 static int find_end(struct reporting *g, struct goal *goal, struct err *e)
 {
 	struct segcur *in = g->in;
@@ -430,7 +430,7 @@ static int find_end(struct reporting *g, struct goal *goal, struct err *e)
 	return 0;
 }
 
-/* Events after which the thread goes on by itself, from the recorder's function back to where it was called. */
+/* Events after which the thread simply returns from the recorder's function to its caller. */
 static bool goes_on(const struct reader_event *ev)
 {
 	switch (ev->rec.kind) {
@@ -460,7 +460,7 @@ static bool goes_on(const struct reader_event *ev)
 	}
 }
 
-/* Events to which it comes in the program's code, and not in the recorder: those are at the beginning of a way. */
+/* Can a copy that is under way come to an event of this kind? At others, a copy must begin. */
 static bool can_come_to(unsigned kind)
 {
 	switch (kind) {
@@ -517,7 +517,7 @@ static int enter(struct reporting *g, struct target *t, uint64_t n, uint64_t to,
 	    trace_unshare_memory(&in->base, in->seg.gadget, e) || segcur_learn_end(in, e) ||
 	    trace_write(in->base.pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, stop_at), &turn, sizeof(turn), e))
 		return -1;
-	/* what ends it is the last event */
+	/* the segment ends at the last event */
 	in->seg.n = in->n;
 	return g->r->ops->begun ? g->r->ops->begun(g->r->ctx, in, &in->base, e) : 0;
 }

@@ -9,7 +9,7 @@
 #include "segcursor/segcursor.h"
 
 struct segcur_report_ops {
-	/* Before anything else is told: the copy at the event before the segment. 0 or -1. */
+	/* Called first, with the copy at the event before the segment. 0 or -1. */
 	int (*begun)(void *ctx, const struct segcur *in, struct trace *t, struct err *e);
 	/* Whole entries, in the order of execution. t: the copy, somewhere after the last of them. 0 or -1. */
 	int (*entries)(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e);
@@ -34,8 +34,8 @@ struct segcur_report {
 };
 
 /*
- * How far one copy can go from event n on, at most to `most`: as long as the same thread moves, and does nothing that
- * takes more than a copy of it alone. At least n + 1.
+ * How far one copy can go from event n on, at most to `most`: as long as the same thread moves, and does nothing for
+ * which a copy of that thread alone does not suffice. At least n + 1.
  */
 int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint64_t *to, struct err *e);
 /*

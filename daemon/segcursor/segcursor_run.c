@@ -19,16 +19,17 @@
 #include "visibility/shim_frames.h"
 
 #define CTL_ADDR(field) (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, field))
-/* A copy that has used this many times the CPU time of the whole segment, and some more, is after its end. */
+/* A copy that has used more than this many times the CPU time of the whole segment, plus a margin, is after its end. */
 #define LOST_TIMES 8
 #define LOST_NS 1000000000u
 
 #define END_SLOT (TRACE_SLOTS - 1)
-#define STOPS_ASK 256 /* ... by stops, those included that are none */
+#define STOPS_ASK 256 /* ... by stops, including those that do not count */
 #define STEPS_ASK 1024
 #define TRAIL_PART                                                                                                     \
-	4 /* copies are left when the way has become longer by such a part: they are few, and one is near the end */
-#define LIMIT_NEAR_NS 5000 /* of CPU time: nothing is waited for so exactly */
+	4 /* a copy is left whenever the way has become longer by this fraction: so they are few, and one is near the  \
+	     end */
+#define LIMIT_NEAR_NS 5000 /* of CPU time: limits are not more exact than this */
 #define STEPS_MAX 5000000u /* inside the shim, without leaving it */
 
 static int is_over(struct segcur *in, struct trace *t, bool *over, struct err *e)
@@ -47,7 +48,7 @@ static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
 	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
 }
 
-/* 0, STOP_WATCH or STOP_HOT. was: as before what t has just done. */
+/* 0, STOP_WATCH or STOP_HOT. was: the watched words before t's last instruction. */
 static enum stop_kind watch_met(struct segcur *in, struct trace *t, const struct breaks *b, const struct trace_stop *s,
 				struct breaks_words *was, struct stop *stop)
 {
@@ -91,7 +92,7 @@ static int moved(struct segcur *in, struct trace *t, const struct trace_stop *s,
 /*
  * One instruction. A signal of the shim's own is delivered by the next one. A fault is reported before it is
  * delivered; it does not survive a copy, but comes again: *sig is then minus its number, and the next one passes.
- * b: which watchpoint it met goes to *watched; NULL: nobody asks.
+ * *watched: the watchpoint of b that it met; NULL: not wanted.
  */
 static int step_raw(struct segcur *in, struct trace *t, const struct breaks *b, int *sig, bool *in_handler,
 		    struct stop *watched, struct stop *stop, struct err *e)
@@ -113,7 +114,7 @@ static int step_raw(struct segcur *in, struct trace *t, const struct breaks *b, 
 	return moved(in, t, &s, pass, sig, stop, e);
 }
 
-/* Where is it after an instruction from *before? As enum stop_kind: STEP, GOAL, or 0: nowhere to be seen. */
+/* Classifies the state after an instruction from *before: STOP_STEP, STOP_GOAL, or 0: not visible. */
 static int look(struct segcur *in, struct trace *t, struct shim_call *g, uint64_t *before, bool handler, struct err *e)
 {
 	struct user_regs_struct r;
@@ -272,7 +273,7 @@ static int run_with(struct segcur *in, struct trace *t, int *sig, struct breaks 
 	return 0;
 }
 
-/* Over the breakpoint at which it stands, with the watchpoints set. stop->kind 0: nothing stops it after that. */
+/* Steps over the breakpoint at which it stands, with the watchpoints set. stop->kind 0: this met no stop. */
 static int step_over(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct breaks_words was;
@@ -302,7 +303,7 @@ static int pass_by(struct segcur *in, struct trace *t, int *sig, struct breaks *
 	return t->alive ? breaks_lift(b, t->pid, pc, false, e) : 0;
 }
 
-/* A slice of the CPU time that is left up to `end` (0: any). 1: none is. */
+/* Runs for a slice of the CPU time that is left up to `end` (0: no limit). 1: none is left. */
 static int next_slice(struct trace *t, uint64_t end, struct trace_limit *slice, struct err *e)
 {
 	uint64_t now;
@@ -317,9 +318,9 @@ static int next_slice(struct trace *t, uint64_t end, struct trace_limit *slice, 
 }
 
 /*
- * Nothing has stopped it for a slice: is it after the segment's end, of which it does not know? Or did it come to
- * another event than the recorded one? Then that is over; the process itself, when it does the event, finds what
- * differs.
+ * Nothing has stopped it for a slice: is it after the segment's end, which it does not know? Or did it come to another
+ * event than the recorded one? In both cases its segment is over; the process itself reports the difference when it
+ * comes to the event.
  */
 static int look_for_end(struct segcur *in, struct trace *t, uint64_t since, struct stop *stop, struct err *e)
 {
@@ -414,7 +415,7 @@ int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks 
 	return r;
 }
 
-/* Onwards from a stop: what is here now could not be reached again. */
+/* The copy goes on from a stop: the present state could not be reached again. */
 int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
 	uint64_t pc;
@@ -451,7 +452,7 @@ int segcur_learn_end(struct segcur *in, struct err *e)
 	in->interrupted_at_end = r > 0 && ev.ev.rec.kind == RLOG_PREEMPT;
 	if (!in->interrupted_at_end)
 		return 0;
-	/* what the shim's handlers leave there is not the program's, see state_equal.c */
+	/* what the shim's handlers leave there does not belong to the program's state, see state_equal.c */
 	return tell_copy(&in->base, CTL_ADDR(endless), 1, e) || trace_find_alt_stack(&in->base, in->seg.gadget, e) ? -1
 														   : 0;
 }

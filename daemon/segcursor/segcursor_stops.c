@@ -20,7 +20,7 @@ int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct s
 
 #define TOO_HOT 2
 
-/* patience (0: any): as in->patience, in a hurry. TOO_HOT: that has ended it. */
+/* patience (0: no limit): used as in->patience, with in->hurry. TOO_HOT: ended by that limit. */
 static int run_to_nth(struct segcur *in, struct breaks *b, uint64_t k, uint64_t patience, struct stop *stop,
 		      struct err *e)
 {
@@ -59,7 +59,7 @@ int segcur_count_walked(struct segcur *in, struct breaks *b, struct goal *g, uin
 		return r;
 	segcur_drop(&w.t);
 	in->times = w.times;
-	/* now is no stop before now, if it is none of a change */
+	/* a stop at `now` itself is not before now, unless it is a change */
 	*k = w.stops - (breaks_has(b, g->pc) && !w.changed);
 	return 0;
 }
@@ -139,7 +139,7 @@ int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uin
 	return r < 0 ? -1 : r > 0;
 }
 
-/* t stands at s->pc once more. 1: nothing can be more similar. */
+/* t has arrived at s->pc once more. 1: no state can be more similar. */
 static int compare(struct segcur_similar *s, struct trace *t, struct err *e)
 {
 	struct user_regs_struct regs;
@@ -160,7 +160,9 @@ static int compare(struct segcur_similar *s, struct trace *t, struct err *e)
 	return !differ;
 }
 
-/* t, a copy of the base, goes through the segment: 1: it is at the very state; 0: it has been looked for; SEGCUR_CUT.
+/*
+ * t, a copy of the base, goes through the segment. 1: it is at exactly this state; 0: the whole segment was searched;
+ * or SEGCUR_CUT.
  */
 static int look_through(struct segcur *in, struct segcur_similar *s, struct trace *t, struct breaks *at, int *sig,
 			struct err *e)

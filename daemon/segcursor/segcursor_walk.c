@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_walk.c: copies that walk. A breakpoint costs ten microseconds each time that it is met. Where an address is
- * passed a million times on the way to a goal, a copy executes that way in translated code (trace/walk.h), which counts
- * arrivals in nanoseconds. When a walk does not come to its goal, nothing is concluded from that: the caller uses
- * breakpoints.
+ * segcursor_walk.c: walks by copies. A breakpoint costs ten microseconds each time that it is met. Where an address is
+ * passed a million times on the way to a goal, a copy executes that way in translated code (trace/walk.h), which
+ * counts arrivals in nanoseconds. When a walk does not come to its goal, nothing is concluded from that: the caller
+ * uses breakpoints.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "trace/budget.h"
 #include "visibility/shim_frames.h"
 
-#define REST_NS 2000000000ull /* then it is looked at again from its beginning */
+#define REST_NS 2000000000ull /* after this time, the walk is checked again from its beginning */
 
 /* The goal of a walk, and when it gives up. */
 struct walker {
@@ -65,7 +65,7 @@ static bool cancelled(void *ctx)
 	return is_late(w) || (w->in->interrupted && w->in->interrupted(w->in->ctx));
 }
 
-/* With int3s at the rare points meanwhile. */
+/* Walks with int3s at the rare points. */
 static int walk_with(struct trace *t, struct trace_walk *w, struct breaks *rare, struct err *e)
 {
 	int r;
@@ -102,7 +102,7 @@ static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
 	return stop.kind == STOP_BREAK && now.rip == r.rip && now.rsp == r.rsp ? WALK_THERE : WALK_CANNOT;
 }
 
-/* As walk_with, over the ends of handlers. */
+/* As walk_with, but goes on over the ends of handlers. */
 static int walk_on(struct segcur *in, struct trace *t, struct trace_walk *w, struct breaks *rare, struct err *e)
 {
 	uint64_t goals = 0, arrivals = 0;
@@ -135,7 +135,10 @@ static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
 	return visibility_is_shim(&in->visibility, pc);
 }
 
-/* A copy of `from` walks past the points of b. 0: it is there; SEGCUR_WALK_LEFT: it stands; else it is gone. */
+/*
+ * A copy of `from` walks past the points of b. 0: it has reached its goal; SEGCUR_WALK_LEFT: it stands elsewhere; else
+ * the copy does not exist any more.
+ */
 static int walk_or_leave(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b,
 			 struct trace *t, struct err *e)
 {
@@ -200,7 +203,7 @@ static int walk_copy(struct segcur *in, struct trace *from, struct trace_walk *w
 	return walk_copy_by(&walker, from, w, b, t, e);
 }
 
-/* The goal's registers. 1: it is where no walk comes. */
+/* The goal's registers. 1: no walk can reach it. */
 static int aim(const struct segcur *in, struct trace_walk *w, const struct goal *g, struct err *e)
 {
 	struct user_regs_struct want;
@@ -271,7 +274,7 @@ int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct break
 	return walk_copy(in, from, &w, NULL, b, t, e);
 }
 
-/* The watched word that the last change was of. */
+/* The watched word that changed last. */
 static void tell_word(const struct breaks *b, const struct trace_walk *w, struct stop *stop)
 {
 	const struct replay_walk_change *c = &w->ask.log[w->ask.changes % REPLAY_WALK_LOG];
@@ -369,7 +372,7 @@ int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal 
 	if (before)
 		return 1;
 	if (!fresh && breaks_has(b, pc))
-		w.ask.nth++; /* where it stands is the first */
+		w.ask.nth++; /* the place where it stands counts as the first */
 	r = walk_copy(in, fresh ? &in->mark[0] : &in->now, &w, g, b, &t, e);
 	if (r)
 		return r;
@@ -398,7 +401,7 @@ static int walk_over(struct segcur *in, struct breaks *b, struct trace_walk *w, 
 	return walk_copy(in, &in->mark[0], w, NULL, b, t, e);
 }
 
-/* Is a change of a watched word a stop after that arrival? 1: no; SEGCUR_CHANGED: yes. More: nobody knows. */
+/* Is a change of a watched word a stop after that arrival? 1: no; SEGCUR_CHANGED: yes. Others: not known. */
 static int is_changed_after(struct segcur *in, struct breaks *b, struct trace_walk *w, struct goal *g, uint64_t last,
 			    struct err *e)
 {
@@ -436,7 +439,7 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 	r = aim(in, &w, &g, e);
 	if (!r)
 		r = walk_over(in, &points, &w, &g, &t, e);
-	/* where it came in may be here */
+	/* it may have entered the range here */
 	if (!r)
 		r = segcur_is_goal(&g, &t, e);
 	if (!r && !segcur_is_plain(in, b)) {

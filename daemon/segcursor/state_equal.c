@@ -10,7 +10,7 @@
 #include "rlog/rlog.h"
 #include "trace/delta.h"
 
-#define FLAGS_TRAPS 0x10100ull /* RF and TF come and go with the tracer */
+#define FLAGS_TRAPS 0x10100ull /* RF and TF are set and cleared by the tracer */
 /* The dynamic linker notes how many ticks it took; it runs before the recorder is there. */
 #define LOADER "/ld-linux-x86-64.so"
 #define WORDS_MAX 65536
@@ -51,7 +51,7 @@ static bool is_stack(const struct mapping *m)
 	return str_eq(m->path, "[stack]") || shim_is_stack(m->lo);
 }
 
-/* Handlers have left something there. A program that is on it has there what it has. */
+/* A stack on which handlers have left data. It counts if the program itself runs on it. */
 static void exclude_alt_stack(struct ranges *r, const struct trace *t, uint64_t rsp)
 {
 	if (rsp < t->alt_lo || rsp >= t->alt_end)
@@ -59,8 +59,8 @@ static void exclude_alt_stack(struct ranges *r, const struct trace *t, uint64_t 
 }
 
 /*
- * The shim's own data: its file's mappings and the zeroed part after them. Of the stacks, only the part in
- * use by this thread counts: the others stand in the shim, and wait there one way or another.
+ * The shim's own data: its file's mappings and the zeroed part after them. Of the stacks, only the part in use by this
+ * thread counts: the other threads wait in the shim, in ways that may differ.
  */
 static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err *e)
 {
@@ -136,7 +136,7 @@ static void add_word(struct walk_tell *tell, const struct delta *d, size_t i)
 	tell->v[tell->n++] = (struct replay_walk_word){d->addr[i], d->right[i]};
 }
 
-/* Of those words that count; addresses rise. */
+/* Called for the words that count, in ascending order of address. */
 static void choose(const struct delta *d, const struct ranges *skip, uint64_t rsp, struct walk_tell *tell)
 {
 	size_t first = d->n, last = 0, near = d->n;
@@ -157,7 +157,7 @@ static void choose(const struct delta *d, const struct ranges *skip, uint64_t rs
 	add_word(tell, d, first);
 }
 
-/* Where too much differs to be listed: what is on top of the stack. */
+/* When too many words differ to be listed, those on top of the stack are taken. */
 static void choose_on_stack(struct trace *a, struct trace *b, uint64_t rsp, struct walk_tell *tell)
 {
 	uint64_t left[STACK_WORDS], right[STACK_WORDS];

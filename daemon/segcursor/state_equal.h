@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* state_equal.h: is a thread of one process in the state of a thread of another one, of the same replay? */
+/* state_equal.h: is a thread of one process in the same state as a thread of another process of the same replay? */
 #ifndef FRED_SEGCURSOR_STATE_EQUAL_H
 #define FRED_SEGCURSOR_STATE_EQUAL_H
 
 #include "trace/walk.h"
 
 /*
- * 1: the registers that a function keeps for its caller are equal, and its result; *differ of the others are not; 0:
- * no; -1: error. After a call into the shim the others are left as it happened to wait.
+ * 1: the registers that a function preserves for its caller are equal, and so is its result; *differ: how many of the
+ * others are not. 0: they differ; -1: error. After a call into the shim, the other registers depend on how it waited.
  */
 int state_equal_registers(struct trace *a, struct trace *b, unsigned *differ, struct err *e);
-/* The same of registers that were read: true, and *differ; false. */
+/* The same for registers that have been read: true, with *differ set; or false. */
 bool state_equal_values(const struct user_regs_struct *a, const struct user_regs_struct *b, unsigned *differ);
 /*
  * *differ: how many words of memory differ, without what the shim keeps for itself and what lies below a stack pointer.
@@ -19,8 +19,8 @@ bool state_equal_values(const struct user_regs_struct *a, const struct user_regs
  */
 int state_equal_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e);
 /*
- * As that; and some of the words that differ, with b's values. Those are chosen that will tell b from most other
- * states: the one nearest to a's stack pointer, as a local variable is, the first, and the last.
+ * The same, and also some of the words that differ, with b's values. The chosen words will distinguish b from most
+ * other states: the one nearest to a's stack pointer, which may be a local variable, the first, and the last.
  */
 int state_equal_memory_tell(struct trace *a, struct trace *b, size_t *differ, struct walk_tell *tell, struct err *e);
 
