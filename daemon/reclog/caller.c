@@ -24,8 +24,10 @@ static Dwfl_Module *report(Dwfl *dwfl, pid_t pid, const char *path)
 	return mod;
 }
 
-/* The file of the line that pc is in; NULL: not known. Units are gone through: not all compilers list their addresses
- * (.debug_aranges). */
+/*
+ * The file of the line that contains pc; NULL: not known. Goes through all units, since not all compilers list their
+ * addresses (.debug_aranges).
+ */
 static const char *find_line(Dwfl_Module *mod, uint64_t pc, int *number)
 {
 	Dwarf_Die *unit = NULL;
@@ -91,7 +93,7 @@ char *caller_line(pid_t pid, uint64_t pc, int *line)
 	return file;
 }
 
-/* The address in mod of the byte at an offset of its file; 0: it is in no segment. */
+/* The address in mod of the byte at this offset of its file; 0: no segment contains it. */
 static uint64_t address_of(Dwfl_Module *mod, uint64_t offset)
 {
 	GElf_Addr bias;
@@ -130,9 +132,9 @@ void caller_add_in_file(struct buf *b, const char *path, uint64_t offset)
 
 /* ---- variables ---- */
 
-#define TYPES_MAX 32 /* one in the other */
+#define TYPES_MAX 32 /* nested in each other */
 
-/* The type of a variable or member, or of a type's elements, without its other names and qualifiers. */
+/* The type of a variable or member, or of an array's elements, without typedefs and qualifiers. */
 static Dwarf_Die *type_of(Dwarf_Die *die, Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
@@ -166,7 +168,7 @@ static bool member_at(Dwarf_Die *type, uint64_t offset, Dwarf_Die *member, uint6
 	return false;
 }
 
-/* Is this what the user calls the lock? Its own members are libc's. */
+/* Is this the object that the user calls the lock? Its members belong to libc. */
 static bool is_lock(Dwarf_Die *die)
 {
 	static const char *const names[] = {"pthread_mutex_t", "pthread_rwlock_t", "pthread_cond_t",
@@ -202,7 +204,7 @@ static void add_path(struct buf *b, Dwarf_Die *die, uint64_t offset)
 				break;
 			buf_addf(b, "[%" PRIu64 "]", offset / size);
 			offset %= size;
-			here = type; /* its type is that of its elements */
+			here = type; /* then the type of its elements */
 		} else if (member_at(&type, offset, &next, &start)) {
 			buf_addf(b, ".%s", dwarf_diename(&next));
 			offset -= start;
@@ -265,7 +267,7 @@ static bool add_variable(struct buf *b, Dwfl_Module *mod, uint64_t addr)
 	return true;
 }
 
-/* The file whose mapping this is; what has no file after one is its zeroed data (.bss). */
+/* The file of this mapping; a mapping without a file that follows one with a file is that file's zeroed data (.bss). */
 static bool file_of(pid_t pid, uint64_t addr, char path[sizeof(((struct mapping *)0)->path)])
 {
 	cleanup_maps struct maps maps = {0};

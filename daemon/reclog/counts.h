@@ -15,9 +15,9 @@ struct counts {
 	uint64_t events, records; /* with and without result records */
 	uint64_t log_bytes; /* heads and records; not what was preallocated after them */
 	uint64_t kind_records[RLOG_KIND_LIMIT], kind_bytes[RLOG_KIND_LIMIT];
-	uint64_t kind_data[RLOG_KIND_LIMIT]; /* of those bytes: payload, what came from outside */
-	uint64_t kept_bytes; /* that were read from files, and are not in the log but in copies of them */
-	uint64_t syscalls[COUNTS_SYSCALLS]; /* by number; greater ones are not counted here */
+	uint64_t kind_data[RLOG_KIND_LIMIT]; /* of these, the payload: what came from outside */
+	uint64_t kept_bytes; /* bytes that were read from files, and are not in the log but in copies of the files */
+	uint64_t syscalls[COUNTS_SYSCALLS]; /* by number; calls with greater numbers are not counted here */
 };
 
 struct counts_thread {

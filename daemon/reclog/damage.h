@@ -8,7 +8,7 @@
 
 #include "rlog/rlog.h"
 
-/* The i-th note of a control page, if it is whole and of RLOG_NOTE_DAMAGE; *process: whose. */
+/* The i-th note of a control page, if it is complete and an RLOG_NOTE_DAMAGE; *process: the one that made it. */
 bool damage_note(const struct rlog_control *c, unsigned i, struct rlog_damage *d, uint32_t *process);
 /* "a write after a block of 10 bytes at 0x...: ...", malloc'd. */
 char *damage_text(const struct rlog_damage *d);

@@ -171,7 +171,7 @@ void describe_event_what(struct buf *b, const struct reader_event *ev)
 	add_operands(b, ev, &p);
 	if (ev->rec.flags & RF_H)
 		buf_addf(b, " [%02x]", ev->rec.hash);
-	/* Most library calls return 0, and that says nothing. */
+	/* Most library calls return 0, which is not worth showing. */
 	if (p.has_result && (p.result || ev->rec.kind >= RLOG_SYS))
 		add_result(b, ev, p.result);
 }

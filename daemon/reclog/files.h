@@ -16,7 +16,8 @@ struct rec_file {
 	const char *copy; /* its name in REC/files */
 	const char *path; /* as it was named; may be relative to the image's cwd; "": not known */
 	const char *real; /* where it really was, absolute */
-	uint64_t base; /* load address; of files mapped later: that of its text, minus the offset in the file; or 0 */
+	uint64_t base; /* load address; of a file mapped later: the address of its text minus the text's offset in the
+			  file; or 0 */
 };
 
 struct rec_files {
@@ -26,8 +27,8 @@ struct rec_files {
 };
 
 /*
- * Those of one image; none when it has no list. An entry that the recorder was killed in ends it. A name that could
- * not be the recorder's is ERR_USAGE.
+ * The files of one image; none when it has no list. An entry that is incomplete, because the recorder was killed, ends
+ * the list. A name that the recorder cannot have written is ERR_USAGE.
  */
 int rec_files_read(const struct rec *r, uint32_t process, struct rec_files *out, struct err *e);
 void rec_files_fini(struct rec_files *l);

@@ -107,7 +107,7 @@ static int copy_plain(int from, int to, uint64_t *size, struct err *e)
 			if (n < 0 || pwrite_full(to, chunk, (size_t)n, at))
 				return err_errno(e, ERR_INTERNAL, "copying");
 			if (!n)
-				return 0; /* cut off meanwhile: it is all in frames now */
+				return 0; /* the log was truncated meanwhile: all of it is in frames now */
 		}
 	}
 	return 0;
@@ -139,7 +139,7 @@ static int put_frames(const char *log, int to, uint64_t size, uint64_t room, str
 	void *p = NULL;
 	int r = 0;
 
-	/* after the copy: what was cut out of the log meanwhile is in a frame */
+	/* after the copy, since what was cut out of the log meanwhile is in a frame */
 	if (frames_open(&f, log, e))
 		return -1;
 	if (f.end > size)

@@ -96,7 +96,7 @@ static unsigned part_of_run(const struct timeline *tl, uint64_t run)
 	return i;
 }
 
-/* The place of a thread's event that is on the timeline. Of the one that is yet to come there may be no mark. */
+/* The place of a thread's event on the timeline. The event that is yet to come may have no mark. */
 static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 {
 	uint64_t m = index / READER_MARK_EVERY;
@@ -111,9 +111,8 @@ static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 }
 
 /*
- * When an event took place, as far as the log knows: an acquire at some time before the next stamp
- * of its thread, and then its slot has its place on the timeline; a tail before the end. `it` is
- * after the event.
+ * When an event took place, as far as the log tells. For an acquire this is the next stamp of its thread, which
+ * decides the place of its slot on the timeline; for a tail, the end. `it` is after the event.
  */
 #define LOOK_AHEAD 256
 static uint64_t event_stamp(const struct timeline *tl, const struct tl_thread *t, struct reader_iter it,
@@ -239,7 +238,7 @@ static uint64_t events_before(const struct timeline *tl, const struct tl_thread 
 	return tl->run_index[t->runs[lo - 1]] + into;
 }
 
-/* After the record of the last of so many events, whose kind that is. */
+/* The place after the record of the last of so many events, and that event's kind. */
 static struct reader_iter behind(const struct tl_thread *t, uint64_t events, uint8_t *kind)
 {
 	struct reader_iter it = events ? place(t, events - 1) : reader_begin(t->log);
@@ -356,7 +355,7 @@ static uint64_t start_event(const struct timeline *tl)
 }
 
 /*
- * The last event that is not later than `seconds`; times rise along the timeline but for its tails.
+ * The last event that is not later than `seconds`; times do not fall along the timeline, except in its tails.
  */
 static int event_at(struct timeline *tl, double seconds, uint64_t *event, struct err *e)
 {

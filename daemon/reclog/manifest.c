@@ -3,8 +3,8 @@
  * manifest.c: the list of a recording's files with size and CRC32C: made when a recording ends,
  * checked before it is used. See rec.h.
  *
- * REC/.verified spares large recordings the sums: its only line is a CRC32C over the manifest and
- * each file's size, inode and mtime, so that it stops being right as soon as one of them changes.
+ * REC/.verified saves computing the sums of a large recording again: its only line is a CRC32C over the manifest and
+ * each file's size, inode and mtime, so that it becomes invalid as soon as one of them changes.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -121,7 +121,7 @@ static bool cache_matches(const char *path, const char *line)
 	return !read_file(path, &b, &ignored) && str_eq(buf_str(&b), line);
 }
 
-/* The first pass: all files exist with their sizes; key sums up what the cache must remember. */
+/* The first pass: all files exist with their sizes; key: the checksum for REC/.verified. */
 static int check_sizes(const struct rec *r, const json_t *list, uint64_t *bytes, uint32_t *key, struct err *e)
 {
 	struct entry en;
@@ -205,7 +205,7 @@ int rec_verify_manifest(const struct rec *r, struct err *e)
 		if (entry_check_crc(&en, path, e))
 			return err_wrap(e, "damaged recording");
 	}
-	/* A recording in a read-only place is summed up each time. */
+	/* For a recording in a read-only place, the sums are computed each time. */
 	if (bytes >= CACHE_FROM_BYTES)
 		write_file_atomic(cache, line, strlen(line), 0600, &ignored);
 	return 0;
@@ -239,7 +239,7 @@ static int add_file(const char *dir, const char *name, json_t *list, struct err 
 
 static int add_names(const char *dir, const char *sub, struct strv *names, struct err *e);
 
-/* Of a process all that is below; else only what is in a folder of the recording. */
+/* Of a process's folder, everything below; of other folders only their files. */
 static int add_folder(const char *dir, const char *sub, const char *name, struct strv *names, struct err *e)
 {
 	cleanup_free char *path = *sub ? str_fmt("%s/%s", sub, name) : xstrdup(name);

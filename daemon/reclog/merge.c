@@ -43,7 +43,7 @@ static bool at_limit(const struct tl_limit *l, const struct tl_cursor *c)
 	return l->set && l->thread == c->t->ordinal && l->index == c->it.index;
 }
 
-/* Decodes the cursor's next slot. 1: it has one; 0: it is through; -1: damage. */
+/* Decodes the cursor's next slot. 1: it has one; 0: its log has ended; -1: damage. */
 static int advance(struct tl_merge *m, struct tl_cursor *c, struct err *e)
 {
 	c->before = c->it;
@@ -62,7 +62,7 @@ static int advance(struct tl_merge *m, struct tl_cursor *c, struct err *e)
 		c->cut = true;
 		return 0;
 	}
-	/* It is not past a limit that is set: so it is the earlier one. */
+	/* It is earlier than the limit, if that is set. */
 	if (c->slot.last && (!m->limit.set || m->limit.ends_process))
 		m->limit = (struct tl_limit){true, true, c->t->ordinal, c->it.index, c->key};
 	return 1;
@@ -100,7 +100,7 @@ static bool lost_blocks(const struct lost *l, const struct rlog_rec *rec)
 }
 
 /*
- * Everything from a place to the end of its log is cut off. Damage there does not matter any more.
+ * All from this place to the end of the log is cut off. Damage there does not matter any more.
  */
 static void lose_rest(struct reader_iter it, struct lost *l)
 {

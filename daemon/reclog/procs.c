@@ -64,7 +64,10 @@ static struct procs_ending end_of_log(const struct reader *log, int32_t pid)
 	return end;
 }
 
-/* The thread that says how it ended counts; the last stamp and the number of events are those of all. */
+/*
+ * The end is taken from the thread whose log tells it; the last stamp and the number of events are those of all
+ * threads.
+ */
 static void add_ending(struct procs_ending *sum, const struct procs_ending *one)
 {
 	if (one->how > sum->how) {
@@ -110,7 +113,8 @@ static uint32_t main_image(const struct rec *rec)
 	return cur;
 }
 
-/* Before the program itself, if that has not failed too, comes a crash, and a failure of which it cannot know any more.
+/*
+ * A crash, or a failure that the program itself cannot have noticed, comes before the program unless that failed too.
  */
 static int rank_of(const struct procs_ending *end, const struct procs_ending *program, bool is_main)
 {
@@ -124,7 +128,7 @@ static int rank_of(const struct procs_ending *end, const struct procs_ending *pr
 	return end->how == PROCS_FAILED && program->how == PROCS_EXITED && end->when < program->when ? 5 : rank;
 }
 
-/* Was it made by that process, or by one that this made? */
+/* Is it a descendant of that process? */
 static bool descends(const struct rec *rec, const struct rec_image *img, int64_t pid)
 {
 	struct err ignored;
@@ -153,7 +157,7 @@ static int last_child(const struct rec *rec, const struct procs_ending *end, int
 	return last;
 }
 
-/* As a shell and others end when their child has failed. */
+/* Did it end as a shell ends whose child has failed? */
 static bool passes_on(const struct procs_ending *child, const struct procs_ending *parent)
 {
 	if (child->how == PROCS_CRASHED)
@@ -163,7 +167,7 @@ static bool passes_on(const struct procs_ending *child, const struct procs_endin
 	return child->how == PROCS_FAILED && parent->how == PROCS_FAILED && child->value == parent->value;
 }
 
-/* The process that failed, not the one that only passed that on. */
+/* The process that failed, not one that only passed the failure on. */
 static void put_cause_first(const struct rec *rec, const struct procs_ending *end, uint32_t *ordinals, unsigned n)
 {
 	int at = 0, child;
@@ -307,7 +311,7 @@ static uint32_t exec_of(const struct rec *rec, uint32_t ordinal)
 	return 0;
 }
 
-/* Of the program itself `fredctl record` knows more than the logs: a signal from outside. */
+/* Of the program itself `fredctl record` knows more than the logs, such as a signal from outside. */
 static json_t *end_json(const struct rec *rec, const struct rec_image *img, const struct procs_ending *end)
 {
 	bool told = img->ordinal == main_image(rec) && rec->end != REC_END_UNKNOWN;

@@ -25,15 +25,15 @@ char *procs_ending_text(const struct procs_ending *end);
 char *const *procs_argv(const struct rec *rec, const struct rec_image *img);
 
 /*
- * The images of a recording, those that the user most likely means first: what died of a signal,
- * what exited with a failure, the program that was started (the last image of its PID), the rest. A failure before
- * the program's own successful end belongs to the rest: the program has dealt with it. A process that ended as its last
- * child did before comes after that child. ordinals has room for rec->nimages; returns how many.
+ * The images of a recording, those that the user most likely means first: what died of a signal, what exited with a
+ * failure, the program that was started (the last image of its PID), the rest. A failure before the program's own
+ * successful end belongs to the rest: the program has dealt with it. A process that ended in the same way as its last
+ * child comes after that child. ordinals has room for rec->nimages; returns how many.
  */
 unsigned procs_order(const struct rec *rec, uint32_t *ordinals);
 /*
- * The image that is named by its number, else by a PID (the last one that had it), else by the name of its program (of
- * several the first in that order). 0 and ERR_USAGE when there is none.
+ * The image with this number; else with this PID (the last one that had it); else with this name of its program (of
+ * several, the first in that order). 0 and ERR_USAGE when there is none.
  */
 uint32_t procs_find(const struct rec *rec, const char *name, struct err *e);
 /* The first of them; 0: the recording holds no process. */

@@ -236,7 +236,7 @@ bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *re
 	const uint8_t *end = it->r->base + it->r->size;
 	const bool log_ends = it->p >= end || !*it->p;
 
-	if (it->r->head.own_process) /* it is the end of that one alone */
+	if (it->r->head.own_process) /* this ends the calling process alone */
 		return false;
 	switch (rec->kind) {
 	case RLOG_CRASH:
@@ -310,8 +310,8 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
 #define INTERRUPTED_DEPTH 16
 
 /*
- * Signals came between an event and its result: that stands after the events of their handlers, which may
- * have been interrupted in turn. A handler that never returned leaves none.
+ * Signals came between an event and its result: the result stands after the events of their handlers, which may have
+ * been interrupted in turn. If a handler never returned, there is no result.
  */
 static bool result_behind_signal(const uint8_t *p, const uint8_t *end, uint8_t kind, struct rlog_rec *result)
 {
@@ -349,7 +349,7 @@ enum rlog_read reader_next(struct reader_iter *it, struct reader_event *ev)
 	ev->stamp = it->stamp;
 	ev->has_result = false;
 	p = it->p;
-	/* Result kinds carry no stamp, so that nothing is to be added up. */
+	/* Result kinds carry no stamp, so there is nothing to add up. */
 	if (result_kinds[ev->rec.kind] && p < end && *p == result_kinds[ev->rec.kind] &&
 	    rlog_next(rlog_kinds, &p, end, &ev->result) == RLOG_READ_OK) {
 		ev->has_result = true;

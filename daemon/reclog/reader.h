@@ -18,7 +18,7 @@
 struct reader {
 	char *name; /* path, for messages */
 	const uint8_t *base; /* the whole file, head included */
-	size_t size; /* bytes of it that count; the owner may lower it */
+	size_t size; /* bytes of it that are read; the owner may lower this */
 	size_t mapped; /* bytes that are ours to unmap */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
 	int32_t pid; /* set by the owner: whose log it is; 0: unknown */
@@ -44,11 +44,14 @@ struct reader_iter {
 	uint64_t index; /* of the next event */
 };
 
-/* Can this fred read what was written in that version (RLOG_VERSION)? ERR_USAGE; what: a path, or more. */
+/* Can this fred read this version (RLOG_VERSION)? ERR_USAGE if not; what: the path, or more, for the message. */
 int reader_version_check(const char *what, int64_t version, struct err *e);
 /* Maps a log and checks its head. Damage and a wrong version are ERR_USAGE. */
 int reader_open(struct reader *r, const char *path, struct err *e);
-/* The same of a log that is partly compressed, or may be while it is read: a copy that is whole. See frames.h. */
+/*
+ * The same for a log that is partly compressed, or may become so while it is read: reads a complete copy. See
+ * frames.h.
+ */
 int reader_open_whole(struct reader *r, const char *path, struct err *e);
 /* The same over memory that outlives r. */
 int reader_init_mem(struct reader *r, const char *name, const void *data, size_t len, struct err *e);

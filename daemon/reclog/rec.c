@@ -353,7 +353,7 @@ bool rec_log_changes(const struct rec *r, const char *path)
 	return !r->complete || r->control.log_limit || !access(frames, F_OK);
 }
 
-/* From where a replay has it, if it has. */
+/* Opens the replay's own copy, if there is one. */
 static int log_open_where(const struct rec *r, uint32_t process, uint32_t thread, const char *path, struct reader *log,
 			  struct err *e)
 {

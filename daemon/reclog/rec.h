@@ -20,7 +20,7 @@
 
 enum rec_end { REC_END_UNKNOWN = 0, REC_END_CODE, REC_END_SIGNAL };
 
-/* The thread of a program that is still being recorded which moves towards an event that its log does not have yet. */
+/* Of a program that is still being recorded: the thread that moves towards an event that its log does not have yet. */
 struct rec_live {
 	uint32_t process, thread; /* ordinals; 0: none */
 };
@@ -50,16 +50,15 @@ void rec_free(struct rec *r);
 
 /* The image with this ordinal; NULL and ERR_USAGE when there is none. Borrowed. */
 const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct err *e);
-/* Is there only one possible order of its events? True if threads ran one at a time, or if there was only one thread.
- */
+/* Have its events only one possible order? True if threads ran one at a time, or if there was only one thread. */
 bool rec_one_order(const struct rec *r, uint32_t process);
 /* "REC/pNNNN/tNNNN.log", malloc'd. */
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread);
 /* Is part of the log outside of its file (frames.h), or may the file still change? */
 bool rec_log_changes(const struct rec *r, const char *path);
 /*
- * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). A head of another
- * thread or process is damage. Free with rec_logs_free.
+ * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). A head that names another thread
+ * or process is damage. Free with rec_logs_free.
  */
 int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out, struct err *e);
 void rec_logs_free(struct reader *logs, unsigned n);

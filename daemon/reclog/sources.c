@@ -19,7 +19,7 @@ static bool is_hex(const char *s)
 	return s && *s && !s[strspn(s, "0123456789abcdef-")];
 }
 
-/* What a recording that came from elsewhere says is not to lead out of it. */
+/* A name in a recording that came from elsewhere must not lead out of the recording. */
 static bool is_valid(const struct source *f)
 {
 	return f->name && f->name[0] == '/' && !strstr(f->name, "/../") && !str_ends(f->name, "/..") &&
@@ -210,7 +210,7 @@ static bool is_system(const char *path)
 	return str_starts(path, "/usr/") || str_starts(path, "/lib");
 }
 
-/* When the newest of the programs and of their own libraries was written; 0: unknown. */
+/* The time at which the newest of the programs and their own libraries was written; 0: unknown. */
 static unsigned long long program_time(const struct rec *rec)
 {
 	unsigned long long dev, ino, size, ns, newest = 0;
@@ -231,7 +231,7 @@ static unsigned long long program_time(const struct rec *rec)
 	return newest;
 }
 
-/* A file of which the recording knows nothing: as GDB, by the times. */
+/* For a file that the recording does not list: compares the times, as GDB does. */
 static void compare_times(struct sources *s, const char *fullname)
 {
 	unsigned long long program = s->program_ns ? s->program_ns : program_time(s->rec);

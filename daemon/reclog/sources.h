@@ -40,14 +40,14 @@ struct sources {
 void sources_init(struct sources *s, const struct rec *rec);
 void sources_fini(struct sources *s);
 
-#define SOURCE_MAX (1u << 20) /* bytes of a file that is kept */
+#define SOURCE_MAX (1u << 20) /* bytes: larger files are not recorded */
 
 /* malloc'd. */
 char *source_stamp(const struct stat *st);
 /* An absolute path without ".", ".." and empty parts, symbolic links not resolved; malloc'd. */
 char *source_clean(const char *path);
 
-/* The file with the name that a debugger gives it (which may have resolved symbolic links); NULL: not known. */
+/* The file of this name, as a debugger writes it (symbolic links may have been resolved); NULL: not known. */
 struct source *sources_find(const struct sources *s, const char *fullname);
 
 enum source_state {

@@ -12,7 +12,10 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 
-/* count things of this size at an offset of the file; NULL: they are not all in it, or not aligned. */
+/*
+ * An array of `count` elements of this size at an offset of the file; NULL: the file does not hold all of it, or it is
+ * not aligned.
+ */
 static const void *at(const struct symbol_file *f, uint64_t offset, uint64_t count, size_t size)
 {
 	if (offset > f->size || count > (f->size - offset) / size || offset % 8)
@@ -57,7 +60,7 @@ bool symbol_has_code(const struct symbol_file *f, uint64_t vaddr)
 	return false;
 }
 
-/* The function with the greatest start that is not after vaddr, and reaches it if its size is known. */
+/* The function with the greatest start not after vaddr; if its size is known, it must reach vaddr. */
 static void search(const struct symbol_file *f, const Elf64_Shdr *sh, const Elf64_Shdr *strings, uint64_t vaddr,
 		   const char **name, uint64_t *start)
 {

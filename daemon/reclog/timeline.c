@@ -96,8 +96,8 @@ static int fork_search_thread(struct fork_search *s, const struct tl_thread *t, 
 }
 
 /*
- * Where a parent's timeline ends for a child. A parent that was killed before it could write the
- * result of its fork leaves one FORK without: that is the one.
+ * Where a parent's timeline ends for a child. If the parent was killed before it could write the result of its fork,
+ * its only FORK without a result is the one.
  */
 static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out, struct err *e)
 {
@@ -135,7 +135,7 @@ static int part_merge(struct timeline *tl, unsigned i, const struct rec_live *li
 		return -1;
 	if (part->first_thread)
 		tl_emit(tl, part, part->first_thread, 1);
-	/* from a checkpoint there is one order */
+	/* what begins at a checkpoint has one order only */
 	if (opts && opts->variant && !tl->base) {
 		r = tl_merge_variant(tl, part, &limit, opts, e);
 	} else {
@@ -155,7 +155,7 @@ static int part_merge(struct timeline *tl, unsigned i, const struct rec_live *li
 static void clock_init(struct timeline *tl, const struct rec *rec)
 {
 	const struct rlog_image *first = &rec->images[0].head;
-	/* a finished recording has measured it all along, its first image only until then */
+	/* a finished recording has measured it over its whole time, its first image only up to its own start */
 	uint64_t hz = rec->control.tsc_hz ? rec->control.tsc_hz : first->tsc_hz;
 
 	tl->tsc_hz = rec->control.clock == 0 ? (double)hz : 0;

@@ -13,7 +13,7 @@
 #include "reclog/files.h"
 #include "reclog/symbol.h"
 
-/* One instruction, in whichever processes. */
+/* One instruction, in all processes that have it. */
 struct caller {
 	char *file, *function; /* NULL: not known */
 	uint64_t offset, function_offset, calls;

@@ -30,8 +30,8 @@ static uint64_t mix64(uint64_t x)
 }
 
 /*
- * Whether the segment that begins with this event started as soon as it was stamped. After the
- * others the thread waited for something first: for data, a wake-up, another thread.
+ * Whether the segment after this event started as soon as the event was stamped. After other events the thread first
+ * waited for something: data, a wake-up, another thread.
  */
 static bool goes_on_at_once(uint8_t kind)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.c: see waits.h. Who has a mutex, or a read-write lock for writing, is in the lock as glibc keeps it; the others
- * do not say. What is read is the program's, and may be anything.
+ * waits.c: see waits.h. The owner of a mutex, or of a read-write lock held for writing, is in glibc's lock; other
+ * objects name no owner. The memory is the program's, and may contain anything.
  */
 #include "reclog/waits.h"
 
@@ -32,7 +32,7 @@ static const char *const things[WAIT_KINDS] = {
 };
 
 struct memory_source {
-	pid_t pid, memory; /* whose memory can be read: the first thread may have ended */
+	pid_t pid, memory; /* memory: the TID by which the memory can be read, since the first thread may have ended */
 	const struct rlog_waits *at;
 };
 
@@ -43,7 +43,7 @@ static bool get(const struct memory_source *s, uint64_t addr, void *to, size_t n
 	return process_vm_readv(s->memory, &local, 1, &remote, 1, 0) == (ssize_t)n;
 }
 
-/* One that does not exist any more has no state; one that stays because it is the first is a zombie. */
+/* A thread that does not exist any more has no state; the first thread, which stays after its end, is a zombie. */
 static char state_of(const struct memory_source *s, pid_t tid)
 {
 	cleanup_free char *stat = str_fmt("/proc/%d/task/%d/stat", (int)s->pid, (int)tid);
@@ -64,7 +64,7 @@ static bool sleeps(const struct memory_source *s, pid_t tid)
 
 #define SPAN_MAX 4096u
 
-/* How much of a thread's entry has all that is looked at. 0: more than can be. */
+/* The size of the part of a thread's entry that is read. 0: it is larger than the entry can be. */
 static size_t span(const struct rlog_waits *at)
 {
 	const uint32_t ends[] = {at->at_tid + 4,    at->at_exited + 4, at->at_blocking + 4, at->at_kind + 4,
@@ -76,7 +76,7 @@ static size_t span(const struct rlog_waits *at)
 	return n <= SPAN_MAX ? n : 0;
 }
 
-/* blocking: of a process that runs, one waits only if it says so. */
+/* blocking: the process is running, so a thread waits only if its entry says so. */
 static bool read_thread(const struct memory_source *s, uint32_t number, bool blocking, struct waits_thread *t)
 {
 	const struct rlog_waits *at = s->at;
@@ -99,7 +99,7 @@ static bool read_thread(const struct memory_source *s, uint32_t number, bool blo
 	return true;
 }
 
-/* One that lives, if there is one: the kernel gives a TID again. */
+/* Prefers a living thread, since the kernel reuses TIDs. */
 static const struct waits_thread *by_tid(const struct waits *w, pid_t tid)
 {
 	const struct waits_thread *found = NULL;
@@ -118,7 +118,7 @@ static const struct waits_thread *by_number(const struct waits *w, uint32_t thre
 	return NULL;
 }
 
-/* false: it is free, so that nobody waits for it. */
+/* false: it is free, so no thread waits for it. */
 static bool find_owner(const struct memory_source *s, const struct waits *w, struct waits_thread *t)
 {
 	const struct waits_thread *owner = NULL;
@@ -153,7 +153,7 @@ static bool find_owner(const struct memory_source *s, const struct waits *w, str
 	}
 }
 
-/* One that has just been made is not in the table yet. */
+/* A thread that has just been made is not in the table yet. */
 static size_t count_tasks(const struct memory_source *s)
 {
 	cleanup_free char *folder = str_fmt("/proc/%d/task", (int)s->pid);
@@ -219,7 +219,7 @@ void waits_conclude(struct waits *w)
 	}
 }
 
-/* What the recorder says of itself, held against what the kernel says: most often there is nothing to ask. */
+/* Compares what the recorder says with what the kernel says; most often there is nothing to compare. */
 static void confirm(struct waits *w, const struct memory_source *s)
 {
 	size_t alive = 0;
@@ -235,7 +235,7 @@ static void confirm(struct waits *w, const struct memory_source *s)
 	w->all = w->all && alive == count_tasks(s);
 }
 
-/* A signal that ends it has come: its threads still have memory, and do not sleep any more. */
+/* A signal that ends the process has come: its threads still have memory, but do not sleep any more. */
 static bool is_ending(pid_t pid)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/status", (int)pid);

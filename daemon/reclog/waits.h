@@ -16,7 +16,7 @@
 struct waits_thread {
 	uint32_t thread; /* its number */
 	pid_t tid;
-	enum wait_kind kind; /* 0: it does not wait for another thread, or not for ever */
+	enum wait_kind kind; /* 0: it does not wait for another thread, or has a time limit */
 	uint64_t object, caller, log; /* as in rlog/waits.h */
 	uint32_t owner; /* the thread that holds the object, or whose end is awaited; 0: not known, or none in
 			   particular */
@@ -43,9 +43,9 @@ enum waits_of {
 /* -1: it cannot be read, or is about to end. waits_fini in any case. */
 int waits_read(struct waits *w, pid_t pid, const struct rlog_waits *at, enum waits_of how);
 void waits_fini(struct waits *w);
-/* An owner is known from elsewhere, too: who is in a cycle, and stuck? */
+/* Computes in_cycle and stuck again, after a caller has set owners that it knows from elsewhere. */
 void waits_conclude(struct waits *w);
-/* Has the process handlers for signals that others send? true when that cannot be told. */
+/* Has the process handlers for signals that other processes may send? true if that is not known. */
 bool waits_has_handlers(pid_t pid, const struct rlog_waits *at);
 /* Are these the same waits of the same threads, with no event between? */
 bool waits_same(const struct waits *a, const struct waits *b);
