@@ -14,7 +14,7 @@
 /* fredctl bisect --git: a commit that could not be tested (git-bisect(1): 125 skips it). */
 #define EXIT_UNKNOWN 125
 
-/* Has the command line this option? For command lines that could not be parsed up to it, too. */
+/* Does the command line have this option? Also for command lines that could not be parsed that far. */
 static bool has_option(char **argv, const char *option)
 {
 	for (; *argv && !str_eq(*argv, "--"); argv++)

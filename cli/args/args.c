@@ -58,7 +58,7 @@ bool cli_has(const struct cli *cli, const char *name)
 	return cli_values(cli, name)->n > 0;
 }
 
-/* An option by its long name (len bytes) or its letter; NULL if the table has none such. */
+/* An option by its long name (len bytes) or its letter; NULL if the table has no such option. */
 static const struct cli_option *lookup(const struct cli_option *o, const char *name, size_t len, char letter)
 {
 	for (; o && o->name; o++) {

@@ -27,7 +27,7 @@ struct cli_option {
 	bool required;
 	bool repeated; /* may be given several times */
 	bool gdb; /* one of GDB's own, with one dash or two: for cli->gdb */
-	bool joined; /* the value may be left out, and else comes as --name=VALUE only */
+	bool joined; /* the value is optional, and only accepted as --name=VALUE */
 };
 
 struct cli;

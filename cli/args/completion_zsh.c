@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What _arguments does for such a word. */
+/* The action of _arguments for such a word. */
 static const char *action(enum cli_word w)
 {
 	static const char *const actions[] = {
@@ -22,7 +22,7 @@ static const char *action(enum cli_word w)
 	return actions[w];
 }
 
-/* Text inside '...' in which _arguments finds no sign of its own. */
+/* Text inside '...', with the characters escaped that mean something to _arguments. */
 static void print_text(FILE *f, const char *text)
 {
 	for (; *text; text++) {

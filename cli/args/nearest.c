@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* nearest.c: see nearest.h. The distance is that of Damerau and Levenshtein, without edits between letters that changed
- * places. */
+/*
+ * nearest.c: see nearest.h. The distance is that of Damerau and Levenshtein, in the form that allows no edit between
+ * two transposed letters.
+ */
 #include "args/nearest.h"
 
 #include <string.h>
 
-#define MAX 32u /* longer words are no misspelt names */
+#define MAX 32u /* longer words are not taken for misspelt names */
 
 static unsigned least(unsigned a, unsigned b)
 {

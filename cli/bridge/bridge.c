@@ -24,7 +24,7 @@
 #include "client/client.h"
 #include "client/out.h"
 
-#define LIFE_MS 30000 /* for completing a recording */
+#define LIFE_MS 30000 /* time for completing a recording */
 
 static int make_dir(struct bridge *b, struct err *e)
 {
@@ -66,7 +66,7 @@ static int keep(const struct cli *cli, pid_t parent, json_t *params, struct err 
 	sigset_t none;
 
 	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL); /* a daemon may be started from here */
+	sigprocmask(SIG_SETMASK, &none, NULL); /* a daemon that is started from here must not inherit the mask */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* if the parent ends in any way */
 	if (getppid() != parent)
@@ -147,7 +147,7 @@ static int wait_worker(struct bridge *b)
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 70;
 }
 
-/* As bridge_start says it. */
+/* The results are those of bridge_start. */
 static int begin(struct bridge *b, int *code, struct err *e)
 {
 	pid_t self = getpid();
@@ -237,7 +237,7 @@ static void wait_for_life(struct bridge *b)
 	close(b->life);
 	b->life = -1;
 	if (last != b->keeper)
-		b->keeper = 0; /* it looks after a program that was let go */
+		b->keeper = 0; /* it looks after a program that was detached */
 }
 
 static void end_operation(struct bridge *b)
@@ -275,8 +275,8 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e)
 }
 
 /*
- * Passes data on. 0: this direction has ended. line: where the worker's progress is drawn, which is
- * not for the debugger; or NULL.
+ * Passes data on. 0: this direction has ended. line: shows the worker's progress, which is removed from what the
+ * debugger gets; or NULL.
  */
 static int pass(int from, int to, struct progress_line *line)
 {

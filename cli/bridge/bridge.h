@@ -33,7 +33,7 @@ struct bridge {
 	char host_files[108]; /* made by the worker: see bridge_sysroot */
 };
 
-/* Without an operation, for a worker that is a process of the caller. bridge_end in any case. */
+/* Prepares a bridge without an operation, for a worker that is a process of the caller. Call bridge_end in any case. */
 int bridge_open(struct bridge *b, const struct cli *cli, struct err *e);
 /*
  * Starts the operation `debug` with these params (stolen) and waits until its worker is there. 0; -1 with e set; or
@@ -56,14 +56,17 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e);
 /* Handles the signal of a signal_fd that was polled. 1: stop. */
 struct pollfd;
 int bridge_signalled(struct bridge *b, const struct pollfd *p);
-/* The next connection of a worker that stays: into b->worker. 0; 1: the user wants to stop; -1 with e set. */
+/*
+ * Accepts the next connection of a worker that goes on running, into b->worker. 0; 1: the user wants to stop; -1 with
+ * e set.
+ */
 int bridge_next(struct bridge *b, struct err *e);
 /*
- * A connection to fd (which stays open). -1: none any more, the operation or the process `other` (0: none) has ended;
- * -2: the user wants to stop.
+ * Accepts a connection on fd, which stays open. -1: there will be none, since the operation or the process `other` (0:
+ * none) has ended; -2: the user wants to stop.
  */
 int bridge_accept(struct bridge *b, int fd, pid_t other);
-/* Until this process has ended, or the user wants to stop. */
+/* Waits until this process has ended, or the user wants to stop. */
 void bridge_wait(struct bridge *b, pid_t pid);
 /* Copies bytes between fd and the worker until one side closes. Takes both descriptors. 1: the user wants to stop. */
 int bridge_copy(struct bridge *b, int fd);

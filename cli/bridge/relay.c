@@ -15,7 +15,7 @@
 #define LOST_MAX 3u
 #define ANSWER_MS 60000
 
-/* The worker's answers while it is set up; `monitor prompt` and what else tells by its beginning. */
+/* The worker's answers while it is set up, and packets that are recognised by their beginnings. */
 #define INTERRUPT "\3" /* of the remote protocol */
 #define PROMPT "$qRcmd,70726f6d7074"
 #define WATCH_CONDITIONS "qRcmd,77617463682d636f6e646974696f6e73"
@@ -64,7 +64,7 @@ static bool is_resume(const struct buf *p)
 	return false;
 }
 
-/* Packets of which the last one counts, by these beginnings. */
+/* Packets with these beginnings: of each kind, only the last one counts. */
 static void setup_replace(struct relay *r, const char *start, const struct buf *p)
 {
 	for (size_t i = 0; i < r->setup.n; i++) {
@@ -104,8 +104,8 @@ static void note_asked(struct relay *r, const struct buf *p)
 	if (is(p, "z"))
 		setup_remove_point(r, p);
 	if (is(p, "qRcmd,"))
-		r->interrupted = false; /* the worker forgets it, too */
-	/* without a program GDB tells of no prompt, and what it says of its settings is typed at one */
+		r->interrupted = false; /* the worker forgets the interrupt, too */
+	/* without a program GDB does not report its prompt, and packets about settings are typed at one */
 	if (is_resume(p) || (is(p, "qRcmd,") && !r->no_program))
 		r->at_prompt = str_starts(p->data, PROMPT);
 	r->leaving |= is(p, "D") || is(p, "k") || is(p, "vKill");
@@ -119,7 +119,7 @@ static void note_answer(struct relay *r, const struct buf *p)
 	if (is(p, "O") && !is(p, "OK"))
 		return; /* text for the user; the answer follows */
 	if (is_resume(&r->asked)) {
-		r->interrupted = false; /* by the next one it is stopped again */
+		r->interrupted = false; /* the next interrupt stops it again */
 		if (is(&r->asked, "vRun"))
 			r->no_program = is(p, "E");
 		r->no_program |= is(p, "W") || is(p, "X");
@@ -130,7 +130,7 @@ static void note_answer(struct relay *r, const struct buf *p)
 	r->lost = 0;
 }
 
-/* GDB's own interrupt, which the program has had already? */
+/* Is this GDB's own interrupt, which the program has already received? */
 static bool is_second_interrupt(struct relay *r, const struct relay_stream *s, char c)
 {
 	bool again = r->interrupted;
@@ -141,7 +141,7 @@ static bool is_second_interrupt(struct relay *r, const struct relay_stream *s, c
 	return again;
 }
 
-/* Without second interrupts; the number of bytes that are left. */
+/* Removes second interrupts; returns the number of bytes left. */
 static size_t note(struct relay *r, struct relay_stream *s, char *data, size_t n)
 {
 	size_t left = 0;
@@ -209,7 +209,7 @@ static int send_packet(int fd, const char *text, struct err *e)
 	return write_full(fd, b.data, b.len) ? err_errno(e, ERR_INTERNAL, "gdb") : 0;
 }
 
-/* The command is over, by an interrupt, where the program stands now. */
+/* Ends the command by an interrupt, at the place where the program stands now. */
 static int answer_interrupted(struct relay *r, struct err *e)
 {
 	cleanup_buf struct buf stop = {0};
@@ -222,7 +222,7 @@ static int answer_interrupted(struct relay *r, struct err *e)
 	return send_packet(r->gdb, text, e);
 }
 
-/* What GDB waits for: a command of fred's is not made twice, a question is asked again. */
+/* Answers the packet that GDB waits for: a command of fred's is not executed twice; a query is sent again. */
 static int answer(struct relay *r, struct err *e)
 {
 	int code = 0;
@@ -260,13 +260,16 @@ static int recover(struct relay *r, struct err *e)
 
 /* ---- the loop ---- */
 
-/* Takes the signals that have come. At its prompt, a Ctrl-C is about what is being typed. 1: one of them stops it. */
+/*
+ * Takes the signals that have come. A Ctrl-C at the prompt concerns the line that is being typed. 1: one of them stops
+ * the relay.
+ */
 static int hear(struct relay *r)
 {
 	struct bridge *b = r->b;
 	struct pollfd p = {.fd = b->signal_fd, .events = POLLIN};
 
-	/* GDB does not pass a Ctrl-C on while it waits for a command of fred's that is no step of the program's */
+	/* GDB does not pass on a Ctrl-C while it waits for a command of fred's that does not resume the program */
 	b->interrupts = is(&r->asked, "qRcmd,") && !str_starts(r->asked.data, PROMPT);
 	while (poll(&p, 1, 0) > 0)
 		if (bridge_signalled(b, &p))
@@ -285,7 +288,7 @@ static void pass_interrupt(struct relay *r)
 		r->interrupted = true;
 }
 
-/* false: it has closed its side. That the other one has shows when that is read from. */
+/* false: this side is closed. The end of the other side is noticed when it is read. */
 static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 {
 	char data[65536];
@@ -296,7 +299,10 @@ static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return false;
-	/* those that came at the prompt where this was typed: they are there by now, and not for what it begins */
+	/*
+	 * signals that came at the prompt where this was typed have arrived by now; they do not concern the command
+	 * that begins
+	 */
 	if (s == &r->from_gdb)
 		r->stop |= hear(r) != 0;
 	else

@@ -25,13 +25,14 @@ struct relay {
 	int gdb;
 	struct relay_stream from_gdb, from_worker;
 	struct buf asked; /* the packet that GDB waits for an answer to; empty: none */
-	struct strv setup; /* the packets that another worker has to be told, in order */
+	struct strv setup; /* the packets that set up another worker, in order */
 	bool leaving; /* GDB has detached or killed */
 	bool prompted; /* GDB was at its prompt */
 	bool at_prompt; /* ... and has not begun another command that moves the program */
 	bool no_program; /* it has ended, or could not be started */
 	bool stop; /* a signal says so */
-	bool interrupted; /* the worker: it has not stopped the program since, nor forgotten it at a prompt */
+	bool interrupted; /* the worker was sent an interrupt, which has neither stopped the program nor been dropped at
+			     a prompt */
 	bool only; /* there is no other worker */
 	unsigned lost; /* workers, since one has answered */
 };
@@ -39,13 +40,16 @@ struct relay {
 /*
  * The terminal sends Ctrl-C to GDB and to this process. GDB 13 loses one that comes while Python handles an event (a
  * library is loaded, a breakpoint is hit). So the relay interrupts the program too, as soon as GDB has resumed it; the
- * worker sees one interrupt. A signal may be read late; so those that are there are taken before a packet of GDB's is
- * looked at: what came at GDB's prompt is dropped, however late this process runs. One that comes after the packet,
- * but before it is read, is dropped with them: GDB waits for the answer then, and passes it on itself.
+ * worker sees one interrupt. This process may read a signal late. So it takes all pending signals before it looks at a
+ * packet of GDB's: those that came at GDB's prompt are dropped, however late it runs. A signal that comes after the
+ * packet was sent, but before it is read, is dropped with them; GDB, which waits for the answer by then, passes that
+ * one on itself.
  */
 void relay_init(struct relay *r, struct bridge *b, struct second_ui *second, int gdb);
 void relay_fini(struct relay *r);
-/* Runs until GDB closes its side or detaches (0), a signal stops it (1), or no other worker can be had (-1 with e set).
+/*
+ * Runs until GDB closes its side or detaches (0), a signal stops it (1), or no other worker can be started (-1 with e
+ * set).
  */
 int relay_run(struct relay *r, struct err *e);
 

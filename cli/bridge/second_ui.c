@@ -70,7 +70,7 @@ void second_ui_poll(const struct second_ui *s, struct pollfd p[SECOND_UI_FDS])
 	p[2] = (struct pollfd){.fd = s->client, .events = POLLIN};
 }
 
-/* How many bytes; 0: the other side has gone. */
+/* The number of bytes read; 0: the other side has gone. */
 static size_t take(int fd, char *data, size_t size)
 {
 	ssize_t n;
@@ -92,7 +92,7 @@ static void from_gdb(struct second_ui *s)
 
 static void welcome(struct second_ui *s)
 {
-	/* to the first command of this connection */
+	/* as the answer to the first command of this connection */
 	static const char busy[] = "1^error,msg=\"another one is connected to this session\",code=\"fred-busy\"\n";
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
 

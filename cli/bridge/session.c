@@ -92,7 +92,7 @@ static uint64_t number_of(const char *id)
 	return str_u64(id, 10, 1, 1u << 30, &n) ? 0 : n;
 }
 
-/* Not running, and without bookmarks or checkpoints. */
+/* Is it disposable: not running, and without bookmarks and checkpoints? */
 static bool is_disposable(const struct session_info *s)
 {
 	return !s->pid && !s->bookmarks && !s->checkpoints;
@@ -132,7 +132,7 @@ static int make_numbered(struct session *s, const char *all, struct err *e)
 		named(s, dir);
 		if (!mkdir(s->dir, 0700))
 			return 0;
-		if (errno != EEXIST) /* else another one was quicker */
+		if (errno != EEXIST) /* EEXIST: another process was quicker */
 			return err_errno(e, ERR_HOST, "%s", s->dir);
 	}
 }
@@ -154,7 +154,7 @@ int session_new(struct session *s, const json_t *params, struct err *e)
 	return json_write_path(path, about, 0600, e);
 }
 
-/* The params of the method `debug` for it. */
+/* The params of the method `debug` for this session. */
 static json_t *read_params(const struct session *s, struct err *e)
 {
 	cleanup_free char *path = path_join(s->dir, "session.json");
@@ -324,7 +324,7 @@ int session_find(const char *id, bool running, struct session_info *out, struct 
 		  : err_set(e, ERR_USAGE, "there is no session%s: fredctl debug begins one", that);
 }
 
-/* A checkpoint is renamed before its files are removed, as the daemon does it (daemon/ckpt/store.h). */
+/* Removes a checkpoint; renames it first, as the daemon does (daemon/ckpt/store.h). */
 static void remove_image(const char *store, json_int_t image)
 {
 	cleanup_free char *path = str_fmt("%s/%lld", store, (long long)image);

@@ -240,7 +240,7 @@ static int connect_to(struct client *c, const char *home, enum client_open how, 
 	return 0;
 }
 
-/* Is the running daemon made of another fredd than ours, with nothing to do? Then ends it: 1. */
+/* Ends the running daemon if it is another build of fredd than ours and idle: 1. */
 static int replace_old(struct client *c, const json_t *hello, struct err *e)
 {
 	cleanup_free char *build = spawn_build_id();
@@ -287,7 +287,7 @@ int client_open(struct client *c, const struct cli *cli, enum client_open how, s
 	wire_frame_init(&c->in, WIRE_MAX_MESSAGE);
 	if (!home)
 		return -1;
-	/* again when the daemon was just ending, or was replaced */
+	/* tries again when the daemon was just ending, or was replaced */
 	for (int i = 0; i < HELLO_TRIES; i++) {
 		int r = connect_to(c, home, how, e);
 

@@ -26,8 +26,8 @@ struct client {
 enum client_open { CLIENT_START, CLIENT_ONLY_RUNNING };
 
 /*
- * Connects. With CLIENT_START a daemon is started when none runs, and replaced when it is of another
- * build and idle. With CLIENT_ONLY_RUNNING c->fd stays -1 when there is none. Close in any case.
+ * Connects. With CLIENT_START, a daemon is started if none runs; a daemon of another build is replaced if it is idle.
+ * With CLIENT_ONLY_RUNNING c->fd stays -1 when there is none. Close in any case.
  */
 int client_open(struct client *c, const struct cli *cli, enum client_open how, struct err *e);
 void client_close(struct client *c);

@@ -28,7 +28,7 @@ int out_json(const json_t *v, struct err *e)
 	return 0;
 }
 
-/* One line, whatever was quoted in it: names of files and pieces of damaged ones. */
+/* Prints one line, even if the text contains line ends: it may quote file names and pieces of damaged files. */
 static void print_line(const char *text)
 {
 	for (; *text; text++)

@@ -23,7 +23,7 @@ char *paths_own(enum paths_own which, struct err *e)
 {
 	static const struct {
 		const char *name, *places[3];
-		bool records; /* it is where fred only records, too (Debian: package fred-record) */
+		bool records; /* it is also installed where fred only records (Debian: package fred-record) */
 	} own[] = {
 		[PATHS_RECORDER] = {"libfred-record.so",
 				    {"../plugins/record/libfred-record.so", FRED_LIB "/libfred-record.so"},
@@ -109,7 +109,10 @@ int paths_is_recording(const char *name)
 	return dir && has_meta(dir);
 }
 
-/* Does this meta.json say so? "program" is as it was started: a path, or a name that the shell looked up. */
+/*
+ * Is this the meta.json of a recording of that program? "program" is as it was given: a path, or a name that the shell
+ * looked up.
+ */
 static bool is_of(const json_t *meta, const char *program)
 {
 	const char *started = out_str(meta, "program", "");
@@ -147,7 +150,7 @@ char *paths_recording_of(const char *program, struct err *e)
 	return best;
 }
 
-/* The recording whose control page (rlog/control.h) is in this line of /proc/PID/maps, proc(5). malloc'd, or NULL. */
+/* The recording whose control page (rlog/rlog.h) this line of /proc/PID/maps (proc(5)) shows. malloc'd, or NULL. */
 static char *recording_of_line(char *line)
 {
 	char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') : NULL;
@@ -227,7 +230,7 @@ static char *make_numbered(const char *program, struct err *e)
 
 		if (!mkdir(dir, 0700))
 			return dir;
-		if (errno != EEXIST) { /* else another one was quicker */
+		if (errno != EEXIST) { /* EEXIST: another process was quicker */
 			err_errno(e, ERR_HOST, "%s", dir);
 			free(dir);
 			return NULL;

@@ -14,7 +14,7 @@ char *paths_own(enum paths_own which, struct err *e);
  * recent one there for NULL. An absolute path, malloc'd; NULL: ERR_USAGE, there is none.
  */
 char *paths_recording(const char *name, struct err *e);
-/* Would paths_recording find something of that name? */
+/* Would paths_recording find a recording by this name? */
 int paths_is_recording(const char *name);
 /* The latest recording of this program in $FRED_HOME. malloc'd; NULL: ERR_USAGE, there is none. */
 char *paths_recording_of(const char *program, struct err *e);

@@ -24,8 +24,10 @@ struct rec *rec_arg_open(const struct cli *cli, struct err *e);
 json_t *rec_arg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
 /* {"rec": PATH, "at": POS, "process": N} of a command whose only argument is [REC], as far as given, or NULL. */
 json_t *rec_arg_at_params(const struct cli *cli, struct err *e);
-/* "depth": the number of --depth, if it was given. 0; -1: it is not one from 1 to 1000. params NULL: it is only
- * checked. */
+/*
+ * Adds "depth", the number of --depth, if that was given. -1: it is not from 1 to 1000. params NULL: it is only
+ * checked.
+ */
 int rec_arg_depth(json_t *params, const struct cli *cli, struct err *e);
 /* Adds the option's value under key if it was given. */
 void rec_arg_option(json_t *params, const struct cli *cli, const char *option, const char *key);
@@ -38,8 +40,10 @@ void rec_arg_flag(json_t *params, const struct cli *cli, const char *option);
 json_t *rec_arg_add_process(json_t *params, const struct cli *cli, struct err *e);
 /* The same for "at" and "process". */
 json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e);
-/* {"rec": PATH, "at": POS, "process": N} of --pid's process, which is being recorded; at its end, without --at. NULL:
- * it is not. */
+/*
+ * {"rec": PATH, "at": POS, "process": N} of the process that --pid names, which is being recorded; without --at, "at"
+ * is its end. NULL: it is not being recorded.
+ */
 json_t *rec_arg_pid_params(const struct cli *cli, struct err *e);
 /* The option --process. */
 #define REC_ARG_PROCESS_OPTION                                                                                         \

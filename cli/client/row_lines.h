@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* row_lines.h: calls whose output is rows: objects of JSON, one a line (daemon/executed/rows.h). */
+/* row_lines.h: calls of methods whose output is rows: JSON objects, one on each line (daemon/executed/rows.h). */
 #ifndef FRED_CLIENT_ROW_LINES_H
 #define FRED_CLIENT_ROW_LINES_H
 
@@ -13,7 +13,7 @@ struct row_lines {
 	void (*row)(void *ctx, const json_t *row);
 	void *ctx;
 	bool json; /* each row is printed as it is, too */
-	struct buf rest; /* of one that is not whole yet; its own */
+	struct buf rest; /* the beginning of an incomplete row; used internally */
 };
 
 /* client_run, with rows; params: stolen. */

@@ -39,7 +39,7 @@ static _Noreturn void become_daemon(const char *path, int ready)
 	snprintf(fd, sizeof(fd), "%d", ready);
 	fcntl(ready, F_SETFD, 0);
 	unsetenv("FRED");
-	unsetenv("LD_PRELOAD"); /* the daemon is not what the user wants to preload into */
+	unsetenv("LD_PRELOAD"); /* the user's preloads are not for the daemon */
 	execl(path, path, "--ready-fd", fd, (char *)NULL);
 	snprintf(text, sizeof(text), "exec: %s", strerror(errno));
 	_exit(write_full(ready, text, strlen(text)) ? 71 : 70);

@@ -194,7 +194,7 @@ static int get_limits(const struct cli *cli, struct hunt_spec *s, struct err *e)
 	return 0;
 }
 
-/* hunt.json could not keep another one as it is, and --resume would run something else. */
+/* hunt.json cannot store arguments that are not UTF-8, and --resume would run something else. */
 static int check_text(const char *what, const char *text, struct err *e)
 {
 	json_auto_t *v = text ? json_string(text) : NULL;
@@ -217,7 +217,7 @@ static int check_texts(const struct hunt_spec *s, struct err *e)
 														    : 0;
 }
 
-/* The same as `record` will have, or say, for each run; and absolute for --isolate. */
+/* Finds the program as `record` does for each run, and reports the same errors; its path is absolute for --isolate. */
 static int get_program(const struct cli *cli, struct hunt_spec *s, struct err *e)
 {
 	cleanup_free char *program = NULL;
@@ -252,7 +252,7 @@ static int get_spec(const struct cli *cli, struct hunt_spec *s, struct err *e)
 
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		return err_errno(e, ERR_HOST, "getrandom");
-	s->seed = seed >> 1; /* so that those of all runs can be typed */
+	s->seed = seed >> 1; /* so that the seeds of all runs can be typed */
 	s->isolate = cli_has(cli, "isolate");
 	s->watch_always = cli_has(cli, "watch-always");
 	s->fail_if = fail_if ? xstrdup(fail_if) : NULL;
@@ -271,7 +271,7 @@ static int get_spec(const struct cli *cli, struct hunt_spec *s, struct err *e)
 
 /* ---- where its state is ---- */
 
-/* What git has checked out, for a state of each commit. NULL: there is no git repository here. */
+/* The commit that git has checked out, since each commit has a state of its own. NULL: this is no git repository. */
 static char *git_head(void)
 {
 	FILE *f = popen("git rev-parse HEAD 2>/dev/null", "re");
@@ -304,8 +304,7 @@ static char *state_dir(const struct cli *cli, const struct hunt_spec *s, struct 
 	return cli_has(cli, "resume") ? collect_latest(e) : collect_new(path_base(s->argv.s[0]), e);
 }
 
-/* What a hunt that exists was made with; what this command line may not change must be the same, if it says anything.
- */
+/* The settings of an existing hunt. Those that this command line may not change must be the same, if it has them. */
 static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, struct err *e)
 {
 	static const char *const fixed[] = {"invariant", "watch-always", "fail-if", "sched", "isolate", "shard"};
@@ -339,7 +338,7 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 	return 0;
 }
 
-/* Makes the state, or takes up the one that is there. */
+/* Makes the state, or goes on with an existing one. */
 static int open_state(const struct cli *cli, const char *dir, struct hunt_spec *s, struct err *e)
 {
 	json_auto_t *spec = NULL;
@@ -358,7 +357,7 @@ static int open_state(const struct cli *cli, const char *dir, struct hunt_spec *
 
 /* ---- the result ---- */
 
-/* As git bisect run takes it. only_budget: the time was all that was to end it. */
+/* The exit code for git bisect run. only_budget: the time budget was the only limit. */
 static int git_code(const json_t *report, bool only_budget)
 {
 	const json_t *runs = json_object_get(report, "runs");

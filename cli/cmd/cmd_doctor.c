@@ -7,7 +7,7 @@
 #include "cmd/commands.h"
 #include "doctor/doctor.h"
 
-/* NULL: nothing is to be done. */
+/* NULL: there is nothing to do. */
 static const char *advice_of(const struct doctor_check *c, const struct doctor_result *r)
 {
 	return r->status == DOCTOR_OK ? NULL : r->advice ? r->advice : c->advice;

@@ -32,7 +32,7 @@ static const struct cli_option mi_options[] = {
 	{0},
 };
 
-/* What an editor cannot answer, and what it needs to interrupt a program that runs. */
+/* Turns off questions, which an editor cannot answer, and turns on what it needs to interrupt a running program. */
 static const char *const settings[] = {"set confirm off", "set mi-async on", NULL};
 
 static bool is_file(const char *path)
@@ -70,7 +70,7 @@ static bool speaks_mi(const struct cli *cli, const struct gdb_args *a)
 	return a->mi || (!a->interpreter && !cli_has(cli, "as-gdb"));
 }
 
-/* What GDB is given: all but the name of a recording. */
+/* The words that GDB is given: all but the name of a recording. */
 static void words_for_gdb(const struct cli *cli, const struct gdb_args *a, bool rec_word, struct strv *words)
 {
 	if (!a->interpreter && !cli_has(cli, "as-gdb"))

@@ -16,7 +16,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-/* Values go to standard output; what has none says why on standard error. */
+/* Values go to standard output; why an expression has no value goes to standard error. */
 static void print_values(const json_t *r)
 {
 	json_t *v;

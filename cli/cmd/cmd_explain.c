@@ -94,7 +94,7 @@ static void print(const struct cli *cli, const json_t *r)
 
 	printf("%s%s%s\n", out_style(OUT_BOLD), out_str(json_object_get(r, "failure"), "text", "?"),
 	       out_style(OUT_PLAIN));
-	/* of a damaged heap, all is told after */
+	/* for a damaged heap, everything follows below */
 	json_array_foreach(str_eq(kind, "heap-damage") ? NULL : (json_t *)chain, i, step)
 	{
 		bool last = i + 1 == n && json_is_object(cause);
@@ -120,7 +120,7 @@ static int exec_explain(struct cli *cli, struct err *e)
 	json_t *params;
 	size_t first;
 
-	if (rec_arg_depth(NULL, cli, e)) /* before a recording is looked for */
+	if (rec_arg_depth(NULL, cli, e)) /* checked before a recording is looked for */
 		return -1;
 	params = rec_arg_params(cli, 0, 0, &first, e);
 	if (!params)

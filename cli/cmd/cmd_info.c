@@ -131,7 +131,7 @@ static void print_notes(const json_t *list)
 		printf("  %s\n", json_string_value(note) ? json_string_value(note) : "?");
 }
 
-/* Those that are not on the disk any more as they were, and how many there are. */
+/* The files that have changed on the disk or are gone, and the number of all. */
 static void print_sources(const json_t *list)
 {
 	size_t i, kept = 0, others = 0;

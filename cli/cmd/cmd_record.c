@@ -42,8 +42,8 @@ static bool was_ended_by_others(const struct record_result *r)
 }
 
 /*
- * A failure under chaos is found when it can be looked at: its replay fails, too. New reference: true or false; NULL:
- * it did not fail, or that cannot be told.
+ * Does the replay of a failing chaos recording fail, too? Only then can the failure be examined. New reference: true
+ * or false; NULL: the run did not fail, or this is not known.
  */
 static json_t *verify(const struct cli *cli, const struct record_opts *o, const struct record_result *r)
 {

@@ -40,7 +40,7 @@ static void print_step(const json_t *s, unsigned depth)
 		     *thread = json_object_get(json_object_get(s, "position"), "thread");
 	const char *file = out_str(l, "file", NULL), *text = out_str(l, "text", NULL);
 	int in = (int)depth * INDENT + 3;
-	/* only where a way parts it goes further to the right */
+	/* lines are indented further only where the chain branches */
 	unsigned next = depth + (json_array_size(json_object_get(s, "operands")) > 1);
 	json_t *o;
 	size_t k;
@@ -89,7 +89,7 @@ static int exec_why(struct cli *cli, struct err *e)
 	json_t *params;
 	size_t first;
 
-	if (rec_arg_depth(NULL, cli, e)) /* before a recording is looked for */
+	if (rec_arg_depth(NULL, cli, e)) /* checked before a recording is looked for */
 		return -1;
 	params = rec_arg_params(cli, 1, 1, &first, e);
 	if (!params)

@@ -8,7 +8,7 @@
 #include "dap/dap.h"
 #include "gdb/mi_quote.h"
 
-/* Of a source file or a group; all: all. */
+/* Deletes the breakpoints of a source file or a group; all: of all of them. */
 static void remove_those(struct dap *d, const char *source, bool all)
 {
 	size_t left = 0;
@@ -33,7 +33,7 @@ static void remember(struct dap *d, const char *source, int number)
 	d->breakpoints[d->nbreakpoints++] = (struct dap_breakpoint){xstrdup(source), number};
 }
 
-/* The hits that are passed before it stops: of "N" or ">= N" N - 1, of "> N" N. -1: it is none of these. */
+/* How many hits are ignored before it stops: N - 1 for "N" or ">= N", N for "> N". -1: it is none of these. */
 static int hits_to_pass(const json_t *wanted, uint64_t *n)
 {
 	const char *text = dap_str(wanted, "hitCondition", "");
@@ -78,7 +78,7 @@ static const struct mi_value *bkpt(const struct mi_record *r)
 	return r ? mi_get(r->results, "bkpt") : NULL;
 }
 
-/* A pattern for GDB that a file's name matches, and nothing else of that length. */
+/* A pattern for GDB that matches the file's name, and no other name of that length. */
 static char *pattern_of(const char *name)
 {
 	char *pattern = str_fmt("^%s$", name);
@@ -90,8 +90,8 @@ static char *pattern_of(const char *name)
 }
 
 /*
- * The path by which GDB knows a source file that has been edited since: that of the recording's copy, below a folder of
- * its own (cli/frontend/source_tree.h). NULL: there is no such.
+ * The path by which GDB knows a source file that has been edited since: that of the recording's copy, below a folder
+ * of its own (cli/frontend/source_tree.h). NULL: there is none.
  */
 static char *copy_of(struct dap *d, const char *source)
 {
@@ -111,7 +111,7 @@ static char *copy_of(struct dap *d, const char *source)
 	return found;
 }
 
-/* One that GDB could not place yet, in the copy of its file. */
+/* Tries again to set, in the copy of its file, a breakpoint that GDB could not place. */
 static struct mi_record *insert_in_copy(struct dap *d, struct mi_record *pending, const char *source,
 					const json_t *wanted)
 {
@@ -127,7 +127,7 @@ static struct mi_record *insert_in_copy(struct dap *d, struct mi_record *pending
 	return insert_at(d, where, wanted);
 }
 
-/* One breakpoint; what the editor is told about it. */
+/* Sets one breakpoint; returns what the editor is told about it. */
 static json_t *insert(struct dap *d, const char *source, const char *where, const json_t *wanted)
 {
 	struct mi_record *r = insert_at(d, where, wanted);
@@ -280,7 +280,7 @@ void dap_set_data(struct dap *d, const json_t *request, const json_t *args)
 
 /* ---- exceptions ---- */
 
-/* Those that end a program that does not handle them; GDB stops at them by default, too. */
+/* The signals that end a program that does not handle them; GDB stops at these by default, too. */
 #define FATAL "SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT SIGSYS"
 
 static bool wants(const json_t *args, const char *filter)

@@ -37,7 +37,7 @@ struct dap_ref {
 };
 
 struct dap {
-	/* Set by main.c, called by link.c: GDB's other records, and its end. */
+	/* Set by main.c and called by link.c, for GDB's other records and for its end. */
 	void (*on_record)(struct dap *d, const struct mi_record *r);
 	void (*on_gone)(struct dap *d);
 	const struct strv *command; /* fredctl mi and its options */
@@ -61,7 +61,7 @@ struct dap {
 	int thread; /* that stopped last */
 	bool columns_from_0, takes_invalidated; /* of the editor */
 	bool running; /* GDB said so */
-	bool by_console; /* a command of its command line did that: GDB reads no other one before its end */
+	bool by_console; /* a command of its command line resumed it: GDB reads no other command before that one ends */
 	bool back; /* the last move was backwards */
 	bool entry; /* the next stop is that of the start */
 	bool stop_on_entry, placed; /* of launch; placed: it begins at a position */
@@ -85,7 +85,7 @@ int dap_start_gdb(struct dap *d, const struct strv *args, struct err *e);
 /* A command and its result record, for mi_record_free. NULL: GDB is gone. What else GDB says meanwhile becomes events.
  */
 struct mi_record *dap_mi(struct dap *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same for commands whose refusal is an answer: true when it was done; *out may be NULL. */
+/* The same for commands that GDB may refuse: true when it was done; *out may be NULL. */
 bool dap_try(struct dap *d, struct mi_record **out, const json_t *request, const char *command);
 /* A command of GDB's command line in this frame (thread 0: the selected one): what it prints, for the caller to free.
  * NULL: refused, and *why (may be NULL) is GDB's reason, for the caller to free. */
@@ -94,7 +94,7 @@ char *dap_console(struct dap *d, int thread, int frame, const char *line, char *
 struct mi_record *dap_new_object(struct dap *d, int thread, int frame, const char *expr);
 /* The value of an expression in this frame, to be freed; NULL: there is none. */
 char *dap_value(struct dap *d, int thread, int frame, const char *expr, char **why);
-/* What GDB has said so far. */
+/* Handles what GDB has said so far. */
 void dap_listen(struct dap *d);
 void dap_stop_gdb(struct dap *d);
 /* The program moves: variablesReferences are no longer valid. */
@@ -157,10 +157,10 @@ void dap_job_stop(struct dap *d);
 
 /* ---- stops.c ---- */
 
-/* What GDB tells besides its answers. */
+/* Handles the records of GDB that are not answers. */
 void dap_record(struct dap *d, const struct mi_record *r);
 
-/* A member of an object, or what is to be taken instead. */
+/* A member of an object, or a default. */
 const char *dap_str(const json_t *o, const char *key, const char *instead);
 int dap_int(const json_t *o, const char *key, int instead);
 

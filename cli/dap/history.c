@@ -117,7 +117,7 @@ void dap_checkpoints(struct dap *d, const json_t *request, const json_t *args)
 			      parse_places(bookmarks)));
 }
 
-/* A command that names this place and says so: "Checkpoint 1: POSITION". */
+/* Runs a command that gives this position a name, and prints it: "Checkpoint 1: POSITION". */
 static void name_place(struct dap *d, const json_t *request, const char *command, const char *begins)
 {
 	cleanup_free char *why = NULL, *said = dap_console(d, 0, 0, command, &why),
@@ -136,7 +136,7 @@ void dap_checkpoint(struct dap *d, const json_t *request, const json_t *args)
 	name_place(d, request, "checkpoint", "Checkpoint ");
 }
 
-/* GDB's command line would read it as more than a name. */
+/* GDB's command line would not read this as one name. */
 static bool is_line(const char *text)
 {
 	for (; *text; text++)
@@ -228,8 +228,8 @@ static char *has_this_value(struct dap *d, int thread, int frame, const char *ex
 }
 
 /*
- * "expression": a condition, back to where it turned. With "value" a variable: back to where it got the value that it
- * has here; of an object that is no number and no pointer, to its last change.
+ * "expression": a condition; goes back to where it turned. With "value" it is a variable: goes back to where that got
+ * its present value or, if it is neither a number nor a pointer, to its last change.
  */
 void dap_reverse_watch(struct dap *d, const json_t *request, const json_t *args)
 {
@@ -257,7 +257,7 @@ void dap_reverse_watch(struct dap *d, const json_t *request, const json_t *args)
 	move_by(d, request, command);
 }
 
-/* Lines that begin so are why it did not go. */
+/* Lines with these beginnings say why the program did not move. */
 static bool was_refused(const char *said)
 {
 	return str_starts(said, REFUSED) || strstr(said, "\n" REFUSED);

@@ -37,7 +37,7 @@ void dap_job_stop(struct dap *d)
 	buf_clear(&d->job_err);
 }
 
-/* False: it is at its end. */
+/* False: its output has ended. */
 static bool take(int fd, struct buf *b)
 {
 	ssize_t n = read(fd, buf_reserve(b, 65536), 65536);

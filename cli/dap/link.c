@@ -42,7 +42,7 @@ static ssize_t take(int fd, struct buf *b)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 1 : n;
 }
 
-/* Its standard error may be closed before the rest. */
+/* GDB may close its standard error before its other descriptors. */
 static void take_complaint(struct dap *d)
 {
 	size_t had = d->complaint.len;
@@ -73,7 +73,7 @@ static void gone(struct dap *d)
 	d->on_gone(d);
 }
 
-/* Reads what is there: false when GDB has ended. Waits, if told so. */
+/* Reads what is there, and waits for it if told so. False when GDB has ended. */
 static bool fill(struct dap *d, bool wait)
 {
 	struct pollfd p[] = {{.fd = d->gdb.out, .events = POLLIN}, {.fd = d->gdb.err, .events = POLLIN}};
@@ -188,7 +188,7 @@ bool dap_try(struct dap *d, struct mi_record **out, const json_t *request, const
 	return good;
 }
 
-/* A command line, or an expression, in a frame: the record, and what was printed meanwhile. */
+/* Runs a command line, or evaluates an expression, in a frame: the record, and what was printed meanwhile. */
 static struct mi_record *in_frame(struct dap *d, int thread, int frame, const char *command, const char *text,
 				  struct buf *printed)
 {

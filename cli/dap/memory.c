@@ -12,7 +12,10 @@
 #define INSTRUCTIONS_MAX 4096
 #define INSTRUCTION_BYTES 15 /* of the longest one */
 
-/* A reference is an address that was shown, or an expression. -1: it has none, and *why says so. */
+/*
+ * The address of a reference, which is an address that was shown, or an expression. -1: it has none, and *why says
+ * why.
+ */
 static int resolve(struct dap *d, const json_t *args, uint64_t *address, char **why)
 {
 	const char *reference = dap_str(args, "memoryReference", "");
@@ -48,7 +51,7 @@ static unsigned char digit(char c)
 	return (unsigned char)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
 }
 
-/* Up to n bytes from there; those after them cannot be read. */
+/* Reads up to n bytes; stops at the first that cannot be read. */
 static void read_bytes(struct dap *d, uint64_t address, int n, struct buf *out)
 {
 	struct mi_record *r = dap_mi(d, "-data-read-memory-bytes 0x%llx %d", (unsigned long long)address, n);
@@ -129,7 +132,7 @@ static const struct mi_value *list_of(const struct mi_record *r)
 	return r ? mi_get(r->results, "asm_insns") : NULL;
 }
 
-/* The instructions of the function before an address, in their order. */
+/* The instructions from the beginning of the function up to an address, in order. */
 static void add_before(struct dap *d, uint64_t address, size_t wanted, json_t *out)
 {
 	cleanup_free char *command = str_fmt("-data-disassemble -a 0x%llx -- 2", (unsigned long long)address);
@@ -157,7 +160,7 @@ static void add_from(struct dap *d, uint64_t address, size_t wanted, json_t *out
 	mi_record_free(r);
 }
 
-/* The protocol wants as many as were asked for. */
+/* The protocol requires exactly the number of instructions that was asked for. */
 static json_t *nothing_at(uint64_t address)
 {
 	cleanup_free char *at = str_fmt("0x%llx", (unsigned long long)address);

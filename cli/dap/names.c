@@ -12,7 +12,7 @@
 #include "dap/dap.h"
 #include "gdb/mi_quote.h"
 
-/* A member's path from the variable that the editor was shown, as -var-info-path-expression has it. */
+/* A member's expression, starting at the variable that the editor was shown, as by -var-info-path-expression. */
 static char *path_of(struct dap *d, const char *object)
 {
 	struct mi_record *r = dap_mi(d, "-var-info-path-expression %s", object);
@@ -54,7 +54,7 @@ char *dap_expr_of(struct dap *d, int ref, const char *name, int *thread, int *fr
 	return child ? path_of(d, child) : NULL;
 }
 
-/* Where the object is, in hexadecimal. NULL: it is none in memory, and *why says so. */
+/* The object's address, in hexadecimal. NULL: it is not in memory, and *why says so. */
 static char *address_of(struct dap *d, int thread, int frame, const char *expr, char **why)
 {
 	cleanup_free char *address = str_fmt("(unsigned long) &(%s)", expr);
@@ -81,7 +81,7 @@ static char *type_of(struct dap *d, int thread, int frame, const char *expr)
 	return found;
 }
 
-/* Does GDB understand it, in a frame that does not know the program's local types? */
+/* Does GDB understand the expression in a frame where the program's local types are unknown? */
 static bool is_understood(struct dap *d, const char *object)
 {
 	cleanup_free char *size = str_fmt("sizeof(%s)", object), *value = dap_value(d, 0, 0, size, NULL);
@@ -129,7 +129,7 @@ struct names {
 	char **why;
 };
 
-/* Appends the name, or what it is there. False: it has another meaning here, and *why says so. */
+/* Appends the name, or what replaces it. False: the name means something else here, and *why says so. */
 static bool add_name(const struct names *n, struct buf *out, const char *name)
 {
 	cleanup_free char *there = address_of(n->d, n->thread, n->frame, name, NULL),

@@ -50,7 +50,7 @@ static void initialize(struct dap *d, const json_t *request, const json_t *args)
 	dap_respond(d, request, o);
 }
 
-/* Was it said on our own command line already? "--rec=" and the like. */
+/* Was the option given on our own command line already? "--rec=" and the like. */
 static bool given(const struct dap *d, const char *option)
 {
 	for (size_t i = 0; i < d->command->n; i++)
@@ -177,7 +177,7 @@ static void move(struct dap *d, const json_t *request, const json_t *args)
 		dap_respond(d, request, json_pack("{s:b}", "allThreadsContinued", 1));
 }
 
-/* GDB would remember an interrupt of a program that stands, and stop its next move. */
+/* GDB would remember an interrupt of a stopped program, and stop it when it is resumed next. */
 static void pause_it(struct dap *d, const json_t *request, const json_t *args)
 {
 	dap_listen(d);

@@ -67,7 +67,7 @@ static void remember_exception(struct dap *d, const struct mi_value *results)
 	}
 }
 
-/* What the editor shows beside the reason; NULL: nothing. */
+/* The text that the editor shows beside the reason; NULL: none. */
 static json_t *describe(const struct dap *d, const struct mi_value *results)
 {
 	const struct mi_value *value = mi_get(results, "value");
@@ -95,7 +95,7 @@ static void stopped(struct dap *d, const struct mi_value *results)
 	d->running = false;
 	arrived = dap_arrived(d);
 
-	/* without a reason: the state when GDB connected, which is no event */
+	/* without a reason: this is the state when GDB connected, not an event */
 	if (!why)
 		return;
 	dap_refs_clear(d);

@@ -33,7 +33,7 @@ static json_t *frame_json(int thread, const struct mi_value *f)
 	if (path)
 		json_object_set_new(o, "source",
 				    json_pack("{s:o, s:o}", "name", dap_text(file), "path", dap_text(path)));
-	/* an editor shows the first frame that is not so */
+	/* an editor shows the first frame without this hint */
 	if (!path || access(path, R_OK)) {
 		json_object_set_new(o, "presentationHint", json_string("subtle"));
 		json_object_set_new(json_object_get(o, "source"), "presentationHint", json_string("deemphasize"));
@@ -167,7 +167,7 @@ void dap_variables(struct dap *d, const json_t *request, const json_t *args)
 	dap_respond(d, request, json_pack("{s:o}", "variables", list));
 }
 
-/* What is no expression may be a command of GDB's, or of fred's: its text comes as output. */
+/* Text that is not an expression may be a command of GDB's or of fred's, whose text comes as output. */
 static void command(struct dap *d, const json_t *request, const char *line)
 {
 	cleanup_free char *quoted = mi_quote(line), *exec = str_fmt("-interpreter-exec console %s", quoted);
@@ -255,7 +255,7 @@ void dap_set_expression(struct dap *d, const json_t *request, const json_t *args
 
 #define COMPLETIONS_MAX 200
 
-/* Those of a line that begins with this prefix, as what replaces the last word, from `start` on. */
+/* The completions of a line that begins with this prefix, each as what replaces the last word, from `start` on. */
 static void add_completions(struct dap *d, const char *prefix, const char *line, size_t start, json_t *out)
 {
 	cleanup_free char *whole = str_fmt("%s%s", prefix, line), *quoted = mi_quote(whole);
@@ -280,7 +280,7 @@ static size_t last_word(const char *line)
 	while (n && (line[n - 1] == '_' || line[n - 1] == '-' || (unsigned char)line[n - 1] >= 128 ||
 		     strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", line[n - 1])))
 		n--;
-	/* a - belongs to the names of commands only, which begin a line */
+	/* a hyphen is part of a word only in names of commands, which begin a line */
 	for (const char *dash = strrchr(line + n, '-'); n && dash; dash = NULL)
 		n = (size_t)(dash + 1 - line);
 	return n;

@@ -96,14 +96,14 @@ static int try_proc(void)
 	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ? errno : 0;
 }
 
-/* With a /proc of their own, which the kernel refuses where the one that is there is masked. */
+/* User namespaces with a /proc of their own; the kernel refuses these where parts of the existing /proc are masked. */
 static int try_namespaces(void)
 {
 	const int all = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;
 
 	if (unshare(all) && (errno != EPERM || unshare(all | CLONE_NEWUSER)))
 		return errno;
-	/* in a chroot "/" is no mount: what is mounted might be seen outside */
+	/* in a chroot "/" is no mount, and new mounts might be visible outside */
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ? 0 : in_child(try_proc);
 }
 
@@ -164,7 +164,7 @@ static int try_fifo(void)
 	return sched_setscheduler(0, SCHED_FIFO, &lowest) ? errno : 0;
 }
 
-/* What is slower without is not missing. */
+/* Replays are only slower without it, so it does not count as missing. */
 static void child_warns(struct doctor_result *r, int error)
 {
 	if (error)

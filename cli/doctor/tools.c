@@ -80,7 +80,7 @@ static char *first_line(const struct buf *b)
 	return xstrndup(s, strcspn(s, "\n"));
 }
 
-/* The last line that says something. */
+/* The last line that is not empty. */
 static char *last_line(const struct buf *b)
 {
 	cleanup_strv struct strv lines = {0};

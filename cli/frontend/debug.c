@@ -21,7 +21,7 @@ static void say_saved(struct err *e, const char *id)
 	err_set(e, was.kind, "%s; the session is saved: fredctl debug --resume %s", was.text, id);
 }
 
-/* That the recording is not finished; of one of several processes: which one this session is about. */
+/* Notes that the recording is not finished and, if it has several processes, which one this session is about. */
 static void say_process(const struct cli *cli, const json_t *params)
 {
 	uint32_t n = (uint32_t)json_integer_value(json_object_get(params, "process"));

@@ -44,7 +44,7 @@ static void interrupt(struct bridge *b)
 		return; /* it is ending */
 }
 
-/* It does not hear anything then, not even that it is to end. */
+/* A stopped GDB handles no signal, not even one to end it. */
 static bool is_stopped(pid_t gdb)
 {
 	siginfo_t info = {0};
@@ -70,7 +70,7 @@ static int on_signal(struct bridge *b, int sig)
 	} else if (sig == SIGQUIT) {
 		kill(b->gdb, SIGKILL);
 	} else {
-		/* it hears of it when it has the answer that it waits for */
+		/* GDB handles it when it has the answer that it waits for */
 		b->ending = true;
 		interrupt(b);
 		kill(b->gdb, SIGHUP);
@@ -151,7 +151,7 @@ static void relay_to(struct bridge *b, int fd)
 	b->worker = -1;
 }
 
-/* While GDB has the connection; then, until GDB ends: the worker may have gone first. */
+/* Runs while GDB has the connection, and then until GDB ends, since the worker may have gone first. */
 static void serve(struct bridge *b, bool mi, int listener)
 {
 	int fd = bridge_accept(b, listener, b->gdb);
@@ -165,7 +165,7 @@ static void serve(struct bridge *b, bool mi, int listener)
 	bridge_wait(b, b->gdb);
 }
 
-/* GDB's connection. -1: GDB has ended, or is to; -2, with e set: no worker can be had. */
+/* Accepts GDB's connection. -1: GDB has ended, or is to end; -2, with e set: no worker can be started. */
 static int accept_gdb(struct bridge *b, int listener, struct err *e)
 {
 	int fd;
@@ -197,7 +197,7 @@ static int serve_on(struct bridge *b, struct second_ui *second, int listener, bo
 	return r < 0 ? -1 : 0;
 }
 
-/* A GDB that died, or was killed as it hung: the worker is made ready for the next one. */
+/* A GDB that died, or was killed because it hung: prepares the worker for the next one. */
 static int replace_gdb(struct bridge *b, int status, bool prompted, struct err *e)
 {
 	if (!prompted)
@@ -219,7 +219,10 @@ static void terminal_restore(const struct terminal *t)
 		tcsetattr(0, TCSADRAIN, &t->was);
 }
 
-/* Libraries that the program opened by a relative name ("./plugin.so") are looked for where it was started. */
+/*
+ * Libraries that the program opened by a relative name ("./plugin.so") are looked for in the folder where it was
+ * started.
+ */
 static void tell_library_dir(const char *dir, const char *sysroot, struct strv *commands)
 {
 	struct rec *rec;

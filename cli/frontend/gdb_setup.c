@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gdb_setup.c: see gdb_setup.h. fred's commands are GDB user-defined commands over `monitor`: they need nothing of GDB
- * but what every build of it has. One that moves the program ends with a `stepi`, by which GDB learns where
- * it stands now. What looks at expressions, and what saves GDB's state, needs a GDB with Python (cli/gdb).
+ * but what every build of it has. One that moves the program ends with a `stepi`, by which GDB learns where it stands
+ * now. Commands that take expressions, and those that save GDB's state, need a GDB with Python (cli/gdb).
  */
 #include "frontend/gdb_setup.h"
 
@@ -32,7 +32,7 @@ static const char *const default_settings[] = {
 
 static const struct {
 	const char *name, *body, *help;
-	bool of_gdb; /* a GDB command's subcommand: its name is all that can be said of it */
+	bool of_gdb; /* a subcommand of a GDB command: only its name can be listed */
 } commands[] = {
 	{"when", "monitor when", "Where this is: event, time, thread."},
 	{"goto", "monitor later goto " ALL "\n" ARRIVE,
@@ -181,7 +181,7 @@ static void add_commands(struct buf *b)
 	buf_add_str(b, "'.split()\nend\n");
 }
 
-/* Without Python the program's part is kept, and breakpoints are as far as GDB can write them. */
+/* Without Python, the state of the program is saved, and breakpoints as far as GDB can write them. */
 static void add_state(struct buf *b, const char *state)
 {
 	cleanup_free char *breakpoints = str_fmt("%s.breakpoints", state ? state : "");
@@ -207,7 +207,7 @@ static void add_echo(struct buf *b, const char *text)
 	buf_add_str(b, "\\n\n");
 }
 
-/* $_fred_recording, for who drives GDB, and the like. */
+/* Convenience variables such as $_fred_recording, for programs that drive GDB. */
 static void add_path(struct buf *b, const char *name, const char *path)
 {
 	buf_addf(b, "set $%s = \"", name);
@@ -248,7 +248,7 @@ static void add_main(struct buf *b, const struct gdb_setup *g, const char *comma
 		add_echo(b, WELCOME);
 }
 
-/* From the folder of the session's scripts; as an argument too, unless another one calls it. */
+/* Writes a script into the session's folder, and adds it to GDB's arguments unless another script calls it. */
 static int put_script(const struct gdb_setup *g, const char *name, const char *text, struct strv *argv, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s/%s", g->dir, name);

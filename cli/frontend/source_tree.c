@@ -32,7 +32,7 @@ static void add_rule(struct made *m, const char *from)
 	strv_addf(m->commands, "set substitute-path \"%s\" \"%s%s\"", from, m->tree, from);
 }
 
-/* The system's headers, of which the recording has no list, must stay where they are. */
+/* The system's headers, which the recording does not list, must stay where they are. */
 static bool holds_system(const char *folder)
 {
 	return str_eq(folder, "") || str_eq(folder, "/") || str_eq(folder, "/usr");
@@ -51,7 +51,7 @@ static int add_folder(struct made *m, const char *dir, struct err *e)
 	return 0;
 }
 
-/* With the time that it had: GDB compares that with the program's. */
+/* Writes the file with its former time, which GDB compares with the program's. */
 static int write_copy(struct made *m, const struct source *f, const char *path, struct err *e)
 {
 	unsigned long long dev, ino, size, ns;
@@ -65,7 +65,7 @@ static int write_copy(struct made *m, const struct source *f, const char *path, 
 	return utimensat(AT_FDCWD, path, times, 0) ? err_errno(e, ERR_HOST, "%s", path) : 0;
 }
 
-/* A copy, or a link to what is still the same. */
+/* Makes a copy or, if the file is unchanged, a link. */
 static int place(struct made *m, const struct source *f, bool shown, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s%s", m->tree, f->name), *dir = path_dir(path);
@@ -96,7 +96,7 @@ static int make(struct made *m, const bool *shown, struct err *e)
 	return 0;
 }
 
-/* Of a recording that knows nothing of its sources. */
+/* For a recording that has no list of its sources. */
 static void compare_times(struct sources *s)
 {
 	cleanup_strv struct strv names = {0};

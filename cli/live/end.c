@@ -19,7 +19,7 @@
 #include "visibility/regs.h"
 
 #define KILLED SIGKILL /* as a status of waitpid */
-#define LAST_MS 2000 /* for a handler of the signal that the program is killed at, as it writes a report and exits */
+#define LAST_MS 2000 /* time for the handler of a fatal signal, which may write a report and exit */
 
 static void notes(struct live *l)
 {
@@ -31,7 +31,7 @@ static void notes(struct live *l)
 	out_note(l->o->cli, "recorded %s", l->rec.result.dir);
 }
 
-/* No program is there any more. */
+/* There is no program any more. */
 static void leave(struct live *l)
 {
 	live_return(l);
@@ -78,7 +78,7 @@ static bool is_fatal(int sig)
 	return true;
 }
 
-/* Detaches: it runs on, with the signal by which it stopped. 1: not possible just now. */
+/* Detaches: the program runs on, with the signal by which it stopped. 1: not possible now. */
 static int let_go(struct live *l, struct err *e)
 {
 	struct group_thread *th = group_find(&l->group, l->stop.tid);
@@ -111,7 +111,7 @@ int live_tell_life(struct live *l, struct err *e)
 	return write_full(l->life, &self, sizeof(self)) ? err_errno(e, ERR_INTERNAL, "pipe") : 0;
 }
 
-/* Its parent and tracer was this process, which nobody knows any more. */
+/* Its parent and tracer was this process, which no other process refers to any more. */
 static _Noreturn void look_after(struct live *l)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), status = 0;
@@ -176,7 +176,7 @@ int live_kill(void *arg, struct err *e)
 	if (!l->group.n)
 		return 0;
 	live_return(l);
-	if (l->ending) /* it is not this by which it ends */
+	if (l->ending) /* this signal is not what ends it */
 		return let_go(l, e) ? err_set(e, ERR_USAGE, "a signal is on its way to it: continue first")
 				    : wait_end(l, pid, e);
 	if (is_fatal(stopped_by(l)) && !let_go(l, e)) {

@@ -24,7 +24,7 @@
 #define COMMAND "qRcmd,"
 #define LOST_MAX 3u
 
-/* Text for the user, while GDB waits for an answer; where it would take it for that one, later. */
+/* Text for the user, sent while GDB waits for an answer; later, if GDB would take the text for the answer. */
 static void say(struct live *l, const char *text)
 {
 	cleanup_buf struct buf b = {0};
@@ -76,7 +76,7 @@ static bool is_text(const struct buf *p)
 	return p->len > 1 && p->data[0] == 'O' && isxdigit((unsigned char)p->data[1]);
 }
 
-/* What the worker says next, as far as it is there. 1: it was the answer. */
+/* Handles what the worker has sent so far. 1: its answer was among that. */
 static int hear_past(struct live *l, struct buf *answer, struct err *e)
 {
 	cleanup_buf struct buf p = {0};
@@ -153,7 +153,7 @@ static int set_break(struct live *l, const struct breaks_point *p, struct err *e
 	return ask_ok(l, buf_str(&b), e);
 }
 
-/* A step back is of this thread. */
+/* Steps back are made in this thread. */
 static int tell_selected(struct live *l, struct err *e)
 {
 	cleanup_buf struct buf b = {0};
@@ -330,7 +330,7 @@ static int recover(struct live *l, const char *packet, struct buf *answer, struc
 	if (go_back(l, !aside, e))
 		return -1;
 	l->aside = aside;
-	if (str_starts(packet, COMMAND)) /* it is not made twice */
+	if (str_starts(packet, COMMAND)) /* the command is not executed twice */
 		return buf_add_str(answer, "OK"), 0;
 	if (!is_resume(packet))
 		return ask_past(l, packet, answer, e);
@@ -382,7 +382,7 @@ static int pass(struct live *l, const char *packet, struct buf *answer)
 static const char past_text[] =
 	"fred: this is the program's past; it stands still meanwhile, and `live` returns to it\n";
 
-/* To the replay; with a question only, and at once back. */
+/* Switches to the replay; for a query only, switches back at once. */
 static int from_live(struct live *l, const char *packet, bool question, struct buf *answer)
 {
 	struct err why = {0};
@@ -397,7 +397,7 @@ static int from_live(struct live *l, const char *packet, bool question, struct b
 	return 1;
 }
 
-/* The replay at this place is the past from now on. */
+/* The replay at this position becomes the history that GDB sees. */
 static void stay_behind(struct live *l)
 {
 	l->aside = false;
@@ -413,7 +413,7 @@ static int return_to_live(struct live *l, struct buf *answer)
 	return 1;
 }
 
-/* What is of no interest to the live program. */
+/* Packets that do not concern the live program. */
 static bool is_for_later(struct live *l, const char *name, const char *packet)
 {
 	static const char *const names[] = {"lines", "prompt", "threads", "over", "watch-conditions"};
@@ -493,7 +493,7 @@ int live_write_aside(struct live *l, struct err *e)
 	return 1;
 }
 
-/* What the copy is for now: "call", "written" or "nothing"; NULL: it is gone. */
+/* The present purpose of the copy: "call", "written" or "nothing"; NULL: it is gone. */
 static char *ask_use(struct live *l)
 {
 	cleanup_buf struct buf b = {0}, answer = {0};
@@ -521,7 +521,7 @@ static char *ask_use(struct live *l)
 	return xstrdup(text);
 }
 
-/* GDB goes on, in a call or, and then with the program itself: false. */
+/* GDB resumes. true: a call, in the copy; false: the program itself. */
 static bool goes_aside(struct live *l, const char *packet)
 {
 	cleanup_free char *use = NULL;

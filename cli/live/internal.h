@@ -21,7 +21,7 @@ struct live_term {
 	struct termios debugger_modes, program_modes;
 };
 
-/* What a shell would start. */
+/* The program that a shell would start. */
 struct live_start {
 	struct strv args; /* without the program */
 	struct launch_fd *fds; /* this process's; live_start_fini closes them */
@@ -53,13 +53,13 @@ struct live {
 	int sent; /* one of GDB's that is on its way, and does not stop it again; 0: none */
 	bool stuck; /* GDB 13 never ends a step over a breakpoint in which the program dies, and resumes no other one */
 	bool ending; /* it stands in its exit */
-	bool jumped; /* GDB learns by its next step where this is */
+	bool jumped; /* GDB learns the new place from its next step */
 
 	bool back; /* GDB speaks with a replay */
 	struct bridge bridge; /* to it */
 	struct rsp_conn past;
 	unsigned lost; /* workers, one after the other, while GDB speaks with a replay */
-	bool aside; /* it does so for a call or a write only, at the place where the program stands */
+	bool aside; /* the replay is for a call or a write only, at the place where the program stands */
 	struct strv later; /* packets with text, until GDB can take it */
 	bool quiet; /* it cannot */
 	int selected; /* the thread that GDB's user looks at; 0: not known */
@@ -97,7 +97,7 @@ void live_finish(struct live *l, int status);
 int live_kill(void *arg, struct err *e);
 /* rsp_ops.detach: the program runs on, and is recorded to its end by this process; the one that returns is another. */
 int live_detach(void *arg, struct err *e);
-/* Of this process. */
+/* Writes the PID of this process into the pipe `life` (bridge/bridge.h). */
 int live_tell_life(struct live *l, struct err *e);
 
 /* ---- shell.c ---- */

@@ -66,7 +66,7 @@ static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 	return 0;
 }
 
-/* Not to the program: what is done there would not be recorded. */
+/* Writes go to a copy, since a change of the program itself would not be recorded. */
 static int write_aside(struct live *l, struct err *e)
 {
 	int r = live_write_aside(l, e);
@@ -147,7 +147,7 @@ static int open_file(void *arg, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* It goes on with a signal only if one stopped it: another kind of stop swallows it. */
+/* A thread can be given a signal only if a signal stopped it; after another kind of stop the signal would be lost. */
 static bool takes_signal(pid_t tid)
 {
 	siginfo_t si = {0};
@@ -220,7 +220,7 @@ static void set_cwd(void *arg, const char *dir)
 	l->cwd = *dir ? xstrdup(dir) : NULL;
 }
 
-/* As a shell would take it. */
+/* Would a shell take the word for a redirection? */
 static bool is_redirection(const char *word)
 {
 	char c = word[strspn(word, "012&")];
@@ -334,7 +334,7 @@ static int restart(void *arg, const char *args, struct rsp_stop *stop, struct er
 	return 0;
 }
 
-/* GDB ignores a breakpoint that it has deleted meanwhile, and would go on. */
+/* GDB ignores a stop at a breakpoint that it has deleted meanwhile, and would go on. */
 static int tell_again(struct live *l, int tid, struct rsp_stop *stop, struct err *e)
 {
 	struct trace *t = thread_of(l, l->stop.tid, e);

@@ -15,7 +15,7 @@
 #define PACK_META "meta.json"
 #define PACK_MAX_META (256u << 20)
 
-/* May a pack have a file of this name: the control page, an image, a list, a log, a copy? */
+/* May a pack contain a file of this name? It must be a control page, an image, a list, a log or a copy. */
 bool pack_name_ok(const char *name);
 
 /*

@@ -339,7 +339,7 @@ static int extract(struct pack *p, const char *path, struct err *e)
 			   entry) if (extract_entry(p, dir, entry, e)) return -1;
 	if (check_end(p, e))
 		return -1;
-	/* last: only then is it a recording */
+	/* written last: only then is it a recording */
 	return json_write_path(meta, p->meta, 0600, e);
 }
 

@@ -35,13 +35,13 @@
 #define PAGE 4096u
 #define PART (1u << 20)
 #define WORTH (64u << 10) /* smaller logs stay as they are */
-#define CUT_LEAST (32u << 20) /* cut out of a log at once while it grows */
-#define BUSY_MS 100 /* between two goes */
+#define CUT_LEAST (32u << 20) /* the least that is cut out of a log that still grows */
+#define BUSY_MS 100 /* between two passes */
 #define QUIET_MS 500 /* when there was nothing to do, in the end */
 #define LEVEL_IDLE 3
 #define LEVEL_WAITED_FOR 1
 
-/* One part, and what becomes of it. */
+/* One part of a log, and its compressed form. */
 struct part {
 	ZSTD_CCtx *z;
 	uint8_t *raw;
@@ -62,7 +62,7 @@ struct compressor {
 	unsigned users; /* threads; the last one frees it, as the idle one is not joined */
 };
 
-/* One go over a recording. When its time is up, what is compressed is still cut out. */
+/* One pass over a recording. When its time is up, parts that are compressed are still cut out. */
 struct pass {
 	struct compressor *running; /* NULL: all have ended */
 	double until; /* CLOCK_MONOTONIC */
@@ -99,7 +99,7 @@ static void compress(struct part *p)
 	p->packed = ZSTD_compress2(p->z, p->out + 1, ZSTD_compressBound(PART), p->raw, p->bytes);
 }
 
-/* Has the idle thread compress it. false: all is to end before it was done. */
+/* Has the idle thread compress it. false: all has to end before that was done. */
 static bool compress_idle(struct compressor *s, struct part *p)
 {
 	bool done;
@@ -114,7 +114,7 @@ static bool compress_idle(struct compressor *s, struct part *p)
 	return done;
 }
 
-/* Adds log[at, at + n) to the frames after *size. 1: all is to end, it was not added. */
+/* Adds log[at, at + n) to the frames after *size. 1: all has to end; it was not added. */
 static int add_frame(struct pass *pass, int log, int frames, uint64_t at, uint32_t n, uint64_t *size, struct err *e)
 {
 	struct part *p = pass->part;
@@ -148,7 +148,10 @@ static int cut_out(const struct pass *p, int log, int frames, uint64_t from, uin
 	return 0;
 }
 
-/* What was given up at the beginning of a log is a hole, and so is what was cut out. Nothing is left: far after it. */
+/*
+ * Where the data of a log begin: what was trimmed at its beginning, and what was cut out, are holes. If nothing is
+ * left: far after its end.
+ */
 static uint64_t first_data(int log)
 {
 	return (uint64_t)lseek(log, RLOG_FRAME_START, SEEK_DATA);
@@ -288,7 +291,7 @@ static void *work_files(void *arg)
 	struct err ignored;
 	unsigned ms = BUSY_MS;
 
-	/* a failure (a full disk) is none of the recording's: it stays larger */
+	/* a failure (such as a full disk) does not harm the recording, which only stays larger */
 	while (!pause_ms(&s->lock, &s->wake, &s->stop, ms) && !compress_all(&p, s->rec, &ignored)) {
 		ms = p.did ? BUSY_MS : 2 * ms < QUIET_MS ? 2 * ms : QUIET_MS;
 		p.did = false;

@@ -23,7 +23,7 @@
 
 #define STORE "files"
 #define MODE 0555 /* a replay may execute it */
-#define SAME_NAMES 4 /* objects of one sum and size, and other bytes */
+#define SAME_NAMES 4 /* at most so many objects with the same sum and size, but different bytes */
 
 static bool same_inode(const char *a, const char *b)
 {
@@ -46,7 +46,7 @@ static bool replace_by(const char *object, const char *path)
 	return false;
 }
 
-/* When what was copied was written to, which the copy's name tells (plugins/record/store/files.c). */
+/* The time at which the original was last written, which the copy's name tells (plugins/record/store/files.c). */
 static bool time_of(const char *path, struct timespec *at)
 {
 	unsigned long long dev, ino, size, ns;
@@ -57,7 +57,7 @@ static bool time_of(const char *path, struct timespec *at)
 	return true;
 }
 
-/* An object, which path is a link of, keeps that as its own. */
+/* Sets this as the time of the object that path is a link of. */
 static void keep_time(const char *path)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
@@ -66,7 +66,10 @@ static void keep_time(const char *path)
 		utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Of the same sum and size: also written in the same nanosecond is enough to say so, without a look at large files. */
+/*
+ * Are these files of the same sum and size equal? If they were also written in the same nanosecond, that is taken as
+ * proof, to save reading large files.
+ */
 static bool same_file(const char *object, const char *path)
 {
 	struct timespec at;

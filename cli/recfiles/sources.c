@@ -29,7 +29,7 @@
 struct keeping {
 	const char *rec;
 	double until;
-	json_t *list, *seen; /* what is in the list or is not wanted, by place and name */
+	json_t *list, *seen; /* seen: the files that are in the list or are not wanted, by folder and name */
 	struct strv *newer; /* only look for those that are more recent than the program; NULL: keep them all */
 	struct buf copies;
 	ZSTD_CCtx *z;
@@ -41,7 +41,7 @@ static bool is_system(const char *path)
 	return str_starts(path, "/usr/include/") || str_starts(path, "/usr/lib/") || str_starts(path, "/usr/share/");
 }
 
-/* Its text, after those of the others. */
+/* Appends the file's text to those of the others. */
 static void keep(struct keeping *k, const char *path, const struct stat *st, json_t *o)
 {
 	cleanup_buf struct buf text = {0};
@@ -115,7 +115,7 @@ static void add_program(struct keeping *k, const struct rec_file *f)
 	line_files_each(path, k->until, add_name, k);
 }
 
-/* Under a name of the kind that copies have: no device, no inode, its size and its sum. */
+/* Writes it under a name like those of copies: device and inode 0, its size and its sum. */
 static char *write_copies(const struct keeping *k)
 {
 	cleanup_free char *name = str_fmt("0-0-%zx-%x", k->copies.len, crc32c(0, k->copies.data, k->copies.len));

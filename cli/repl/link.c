@@ -118,7 +118,7 @@ static void take(struct link *l, const struct mi_record *r)
 		fwrite(r->text, 1, r->text_len, stdout);
 }
 
-/* The log stream repeats commands; it is of use only where a result does not say what is wrong. */
+/* The log stream repeats commands; it is used only if a result does not say what is wrong. */
 static struct mi_record *wait_result(struct link *l, struct err *e)
 {
 	struct mi_record *r;
@@ -150,7 +150,7 @@ static struct mi_record *ask(struct link *l, const char *command, const char *ar
 	return wait_result(l, e);
 }
 
-/* Until the program stands. */
+/* Waits until the program has stopped. */
 static int wait_stop(struct link *l, struct err *e)
 {
 	while (l->running) {

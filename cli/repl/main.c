@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: lines from a terminal, with readline, or from what else standard input is; see repl.h. */
+/* main.c: reads lines from a terminal, with readline, or from another kind of standard input; see repl.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static int run(struct link *l, const char *line, struct err *e)
 	return r;
 }
 
-/* As in GDB, an empty line is the last one again. */
+/* As in GDB, an empty line repeats the last one. */
 static int prompt(struct link *l, const char *history, struct err *e)
 {
 	cleanup_free char *last = xstrdup("");

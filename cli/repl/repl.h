@@ -35,7 +35,7 @@ int link_complete(struct link *l, const char *text, struct strv *out, struct err
 /* What came without being asked for. */
 int link_hear(struct link *l, struct err *e);
 
-/* The lines around a place, that one marked; nothing when there is no such file. */
+/* Prints the lines around a place, and marks that one; prints nothing when there is no such file. */
 void source_show(const char *path, int line);
 
 #endif

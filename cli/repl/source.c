@@ -59,7 +59,7 @@ static size_t quoted_length(const char *p)
 	return n + (p[n] != '\0');
 }
 
-/* What stands at p, and its colour. Comments end with the line: those of more lines are not known. */
+/* The token at p, and its colour. Comments end with the line, since comments of several lines are not recognised. */
 static size_t token(const char *p, const char **colour)
 {
 	size_t n = word_length(p);

@@ -16,7 +16,7 @@
 struct chrome {
 	FILE *f;
 	const char *path; /* borrowed */
-	json_t *kept; /* rows of the segment that is not over */
+	json_t *kept; /* rows of the segment that has not ended */
 	json_t *threads; /* {id: {open: calls that have not returned, ts: of the last row}} */
 	bool any;
 };
@@ -25,7 +25,7 @@ struct chrome {
 int chrome_open(struct chrome *c, const char *path, struct err *e);
 /* A row of fredctl trace --calls. */
 void chrome_row(struct chrome *c, const json_t *row);
-/* Ends what has not returned, and the file. */
+/* Ends calls that have not returned, and the file. */
 int chrome_close(struct chrome *c, struct err *e);
 
 #endif

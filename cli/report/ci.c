@@ -18,7 +18,7 @@
 
 /* ---- JUnit ---- */
 
-/* Characters that XML 1.0 has not are left out; what is no UTF-8 never gets into the report. */
+/* Characters that XML 1.0 does not allow are left out; the report never contains invalid UTF-8. */
 static void add_xml(struct buf *b, const char *s)
 {
 	for (; *s; s++) {
@@ -219,7 +219,7 @@ static void relate(json_t *list, const json_t *sides, const char *name, const ch
 	json_array_append_new(list, l);
 }
 
-/* Where the failing run parts from one that passed, in both. */
+/* Where the failing run diverges from one that passed, in both. */
 static json_t *related_locations(const json_t *g, const json_t *report)
 {
 	static const struct {

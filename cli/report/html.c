@@ -274,7 +274,7 @@ static uint32_t process_of(const json_t *g, const struct rec *rec)
 	return process > 0 ? (uint32_t)process : procs_default(rec);
 }
 
-/* NULL, with what is wrong in its place: the rest of the page stays. */
+/* The details, or NULL, with the reason in their place; the rest of the page is shown anyway. */
 static json_t *detail_of(const json_t *g)
 {
 	const char *dir = report_str(json_object_get(g, "best"), "recording");

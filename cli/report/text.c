@@ -134,7 +134,7 @@ static void add_sides(struct buf *b, const char *what, const json_t *sides)
 	add_side(b, "there: ", json_object_get(sides, "good"));
 }
 
-/* Where it is another one than a run that passed. */
+/* Where it differs from a run that passed. */
 static void add_diff(struct buf *b, const json_t *g)
 {
 	const json_t *diff = json_object_get(g, "diff"),
@@ -203,7 +203,7 @@ int report_text(struct buf *out, const json_t *report, struct err *e)
 
 /* ---- Markdown ---- */
 
-/* Text in which nothing means anything to Markdown or HTML. */
+/* Escapes what has a meaning in Markdown or HTML. */
 static void add_md(struct buf *b, const char *s)
 {
 	for (; *s; s++) {
@@ -218,7 +218,7 @@ static void add_md(struct buf *b, const char *s)
 	}
 }
 
-/* As <code>, in which a table's bars mean nothing either. */
+/* Text as <code>, with the bars escaped that would divide a table. */
 static void add_code(struct buf *b, const char *s)
 {
 	buf_add_str(b, "<code>");

@@ -59,7 +59,7 @@ static void forget_terminal(void)
 		if (null < 0 || dup2(null, fd) < 0)
 			close(fd);
 	if (chdir("/"))
-		return; /* then the folder stays in use */
+		return; /* on failure, the folder stays in use */
 }
 
 static void wait_end(pid_t pid)

@@ -57,7 +57,7 @@ static bool look_at_note(struct deadlock *d)
 
 /* ---- what is seen ---- */
 
-/* The last word. *ends: the program is to end. */
+/* The text of the last note. *ends: the program is to be ended. */
 static char *conclusion(const struct deadlock *d, const struct rlog_waiting *p, const struct waits *w, bool *ends)
 {
 	cleanup_free char *text = waits_deadlock_text(w);
@@ -107,7 +107,7 @@ static bool is_latest(const struct rlog_control *c, unsigned i, unsigned n)
 	return true;
 }
 
-/* They wait no more. What ends is read as it was, or not at all: what was said of it stays. */
+/* They do not wait any more. A process that is ending is read as it was, or not at all; notes about it stay. */
 static void look_again(struct deadlock *d, const struct rlog_waiting *p, struct deadlock_seen *seen)
 {
 	struct waits now;
@@ -120,7 +120,7 @@ static void look_again(struct deadlock *d, const struct rlog_waiting *p, struct 
 	waits_fini(&now);
 }
 
-/* true: again soon. */
+/* true: look again soon. */
 static bool look_at(struct deadlock *d, const struct rlog_waiting *p, struct deadlock_seen *seen)
 {
 	struct waits now;

@@ -122,8 +122,10 @@ static int copy_part(int from, int to, uint64_t at, uint64_t end)
 	return r || n < 0 ? -1 : 0;
 }
 
-/* Where it may be opened once more, what is in holes of it is not read: looking for them moves the descriptor's
- * position. */
+/*
+ * If the file can be opened once more, its holes are not read; looking for holes on the given descriptor would move
+ * its position.
+ */
 static int copy(const struct keeper *k, const struct request *r)
 {
 	cleanup_free char *path = str_fmt("/proc/self/fd/%d", r->fd);
@@ -341,7 +343,7 @@ int keeper_serve(struct keeper *k, struct err *e)
 	pthread_t thread;
 	int r;
 
-	/* signals are for the thread that waits for the program */
+	/* signals are handled by the thread that waits for the program */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&thread, NULL, serve, k);

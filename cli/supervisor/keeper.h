@@ -16,7 +16,7 @@ struct keeper *keeper_new(const char *dir, const struct rlog_control *c, struct 
  * this process ends. A process that was forked later calls it again. -1 with e set.
  */
 int keeper_serve(struct keeper *k, struct err *e);
-/* In a process forked from the one that serves: closes what is that one's. k may be NULL. */
+/* In a process forked from the one that serves: closes that process's descriptors. k may be NULL. */
 void keeper_forget(struct keeper *k);
 
 #endif

@@ -145,7 +145,7 @@ struct log_limit *log_limit_start(const char *rec, struct rlog_control *c)
 	pthread_cond_init(&b->wake, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);
-	/* without these threads the recorded ones do not wait, and nothing is given up */
+	/* without these threads, recorded threads do not wait, and nothing is removed */
 	if (pthread_create(&b->lease, NULL, keep_lease, b))
 		b->lease = 0;
 	if (!b->lease || pthread_create(&b->trim, NULL, keep_limit, b))
