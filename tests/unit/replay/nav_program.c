@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nav_program.c: what test_nav.c records: two threads that take turns at a counter, with calls in between, and
+ * nav_program.c: what test_navigate.c records: two threads that take turns at a counter, with calls in between, and
  * a word at a fixed address that tells how far they are.
  */
 #include <pthread.h>

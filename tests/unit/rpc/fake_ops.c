@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * fake_ops.c: stands in for daemon/ops.c. The recording's name says what the operation does, good or
+ * fake_ops.c: stands in for daemon/ops/operations.c. The recording's name says what the operation does, good or
  * bad.
  */
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_places.c: names for positions, and their way through JSON. */
+/* test_bookmarks.c: names for positions, and their way through JSON. */
 #include "../base/test.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_past.c: the debug history in its file: it grows, is cut by undo, and survives what a crash leaves. */
+/* test_undo_log.c: the debug history in its file: it grows, is cut by undo, and survives what a crash leaves. */
 #include "../base/test.h"
 
 #include <fcntl.h>

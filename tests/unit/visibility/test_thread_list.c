@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_lineup.c: threads at the places that their numbers say. */
+/* test_thread_list.c: threads at the places that their numbers say. */
 #include "../base/test.h"
 
 #include "visibility/thread_list.h"
