@@ -40,7 +40,7 @@ static bool holds_system(const char *folder)
 
 static int add_folder(struct made *m, const char *dir, struct err *e)
 {
-	cleanup_free char *clean = source_clean(dir), *path = str_fmt("%s%s", m->tree, clean);
+	cleanup_free char *clean = path_clean(dir), *path = str_fmt("%s%s", m->tree, clean);
 
 	if (holds_system(clean) || strv_has(&m->folders, dir))
 		return 0;

@@ -36,11 +36,6 @@ struct keeping {
 	unsigned long long program_ns; /* when the program that names it was written */
 };
 
-static bool is_system(const char *path)
-{
-	return str_starts(path, "/usr/include/") || str_starts(path, "/usr/lib/") || str_starts(path, "/usr/share/");
-}
-
 /* Appends the file's text to those of the others. */
 static void keep(struct keeping *k, const char *path, const struct stat *st, json_t *o)
 {
@@ -98,8 +93,8 @@ static void add_name(void *arg, const char *dir, const char *name)
 		return;
 	if (json_object_set_new(k->seen, key, json_true()))
 		return;
-	path = source_clean(key);
-	if (!is_system(path) && json_array_size(k->list) < MAX_FILES)
+	path = path_clean(key);
+	if (!path_is_system(path) && json_array_size(k->list) < MAX_FILES)
 		add_source(k, dir, name, path);
 }
 

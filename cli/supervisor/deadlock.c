@@ -4,30 +4,17 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/fdio.h"
-#include "base/maps.h"
 #include "base/str.h"
 #include "supervisor/control.h"
 
 #define LOOKS 3u
-#define FUTEX "202 "
 #define TELL_MOST 16u /* threads */
 
 /* ---- what the recorder says ---- */
-
-/* In a futex(2), as the kernel says it in /proc/PID/task/TID/syscall; of one that has just been woken, stat knows that.
- */
-static bool sleeps(const char *folder, const char *tid)
-{
-	cleanup_free char *call = str_fmt("%s/%s/syscall", folder, tid), *stat = str_fmt("%s/%s/stat", folder, tid);
-	cleanup_buf struct buf b = {0};
-	struct err ignored;
-
-	return !read_file(call, &b, &ignored) && !strncmp(buf_str(&b), FUTEX, strlen(FUTEX)) && maps_state(stat) == 'S';
-}
 
 static bool all_sleep(pid_t pid)
 {
@@ -37,7 +24,7 @@ static bool all_sleep(pid_t pid)
 	bool all = dir != NULL;
 
 	while (all && (d = readdir(dir)))
-		all = d->d_name[0] == '.' || sleeps(folder, d->d_name);
+		all = d->d_name[0] == '.' || waits_is_asleep(pid, (pid_t)atoi(d->d_name));
 	return all;
 }
 

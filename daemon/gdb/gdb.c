@@ -240,16 +240,6 @@ static int follow_root(struct gdb *g, pid_t pid, struct err *e)
 	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", apart ? root : "target:"), &r, ERR_INTERNAL, e);
 }
 
-static bool is_system(const char *dir)
-{
-	static const char *const prefixes[] = {"/usr/lib", "/lib", "/usr/lib64", "/lib64"};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (str_starts(dir, prefixes[i]))
-			return true;
-	return false;
-}
-
 /*
  * A library that was opened by a relative name ("./plugin.so") has that in the linker's list, and GDB looks for it in
  * its own working directory, and then by its file name in these: the folders of what is mapped.
@@ -272,7 +262,7 @@ static int tell_library_dirs(struct gdb *g, pid_t pid, struct err *e)
 	while (maps_next(&m, &v)) {
 		cleanup_free char *dir = v.exec && v.path[0] == '/' ? path_dir(v.path) : NULL;
 
-		if (dir && !is_system(dir) && !strchr(dir, ':') && !strv_has(&dirs, dir))
+		if (dir && !path_is_system(v.path) && !strchr(dir, ':') && !strv_has(&dirs, dir))
 			strv_add(&dirs, dir);
 	}
 	for (size_t i = 0; i < dirs.n; i++)

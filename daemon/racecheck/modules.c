@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/maps.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "rlog/rlog.h"
 
@@ -52,14 +53,7 @@ static enum module_kind kind_of(const char *path)
 
 static bool is_system(const char *path, const char *root)
 {
-	static const char *const folders[] = {"/usr/lib/", "/lib/", "/lib64/", "/usr/lib64/"};
-
-	if (root && str_starts(path, root))
-		path += strlen(root);
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (str_starts(path, folders[i]))
-			return true;
-	return false;
+	return path_is_system(root && str_starts(path, root) ? path + strlen(root) : path);
 }
 
 static void read_file(struct code_file *m, pid_t pid)

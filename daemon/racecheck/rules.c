@@ -34,7 +34,7 @@ void rules_fini(struct rules *r)
 
 static void read_text(struct rules *r, const char *path, struct buf *out)
 {
-	cleanup_free char *clean = path[0] == '/' ? source_clean(path) : NULL;
+	cleanup_free char *clean = path[0] == '/' ? path_clean(path) : NULL;
 	const struct source *s = clean ? sources_find(&r->sources, clean) : NULL;
 	cleanup_fclose FILE *f = NULL;
 	struct err ignored;

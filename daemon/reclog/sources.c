@@ -79,31 +79,9 @@ char *source_stamp(const struct stat *st)
 		(unsigned long long)st->st_mtim.tv_sec * 1000000000ull + (unsigned long long)st->st_mtim.tv_nsec);
 }
 
-char *source_clean(const char *path)
-{
-	char *clean = xmalloc(strlen(path) + 2), *out = clean;
-
-	while (*path) {
-		size_t n = strcspn(path, "/");
-
-		if (n == 2 && !strncmp(path, "..", 2)) {
-			while (out > clean && *--out != '/')
-				;
-		} else if (n && !(n == 1 && *path == '.')) {
-			*out++ = '/';
-			memcpy(out, path, n);
-			out += n;
-		}
-		path += n;
-		path += *path == '/';
-	}
-	*out = '\0';
-	return clean;
-}
-
 struct source *sources_find(const struct sources *s, const char *fullname)
 {
-	cleanup_free char *clean = fullname && *fullname == '/' ? source_clean(fullname) : NULL;
+	cleanup_free char *clean = fullname && *fullname == '/' ? path_clean(fullname) : NULL;
 
 	for (size_t i = 0; clean && i < s->n; i++)
 		if (str_eq(s->v[i].name, clean))
@@ -205,11 +183,6 @@ void sources_notes(const struct sources *s, struct strv *out)
 	}
 }
 
-static bool is_system(const char *path)
-{
-	return str_starts(path, "/usr/") || str_starts(path, "/lib");
-}
-
 /* The time at which the newest of the programs and their own libraries was written; 0: unknown. */
 static unsigned long long program_time(const struct rec *rec)
 {
@@ -223,7 +196,8 @@ static unsigned long long program_time(const struct rec *rec)
 			continue;
 		for (size_t k = 0; k < l.n; k++)
 			if (sscanf(l.f[k].copy, "%llx-%llx-%llx-%llx", &dev, &ino, &size, &ns) == 4 &&
-			    (str_eq(l.f[k].real, rec->images[i].exe) || (l.f[k].base && !is_system(l.f[k].real))) &&
+			    (str_eq(l.f[k].real, rec->images[i].exe) ||
+			     (l.f[k].base && !path_is_system(l.f[k].real))) &&
 			    ns > newest)
 				newest = ns;
 		rec_files_fini(&l);

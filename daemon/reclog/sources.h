@@ -16,7 +16,7 @@
 #include "reclog/rec.h"
 
 struct source {
-	const char *name; /* absolute, as compiled, after source_clean */
+	const char *name; /* absolute, as compiled, after path_clean */
 	const char *dir; /* where the compiler ran, if the file was named relative to that; else "" */
 	const char *stamp; /* "DEV-INO-SIZE-MTIMENS" in hexadecimal, as it was */
 	uint64_t at, bytes; /* its text in the file that holds them; 0 bytes: the text was not recorded */
@@ -44,8 +44,6 @@ void sources_fini(struct sources *s);
 
 /* malloc'd. */
 char *source_stamp(const struct stat *st);
-/* An absolute path without ".", ".." and empty parts, symbolic links not resolved; malloc'd. */
-char *source_clean(const char *path);
 
 /* The file of this name, as a debugger writes it (symbolic links may have been resolved); NULL: not known. */
 struct source *sources_find(const struct sources *s, const char *fullname);

@@ -44,22 +44,21 @@ static bool get(const struct memory_source *s, uint64_t addr, void *to, size_t n
 }
 
 /* A thread that does not exist any more has no state; the first thread, which stays after its end, is a zombie. */
-static char state_of(const struct memory_source *s, pid_t tid)
+static char state_of(pid_t pid, pid_t tid)
 {
-	cleanup_free char *stat = str_fmt("/proc/%d/task/%d/stat", (int)s->pid, (int)tid);
+	cleanup_free char *stat = str_fmt("/proc/%d/task/%d/stat", (int)pid, (int)tid);
 
 	return maps_state(stat);
 }
 
-/* In a futex(2), as the kernel says it in /proc/PID/task/TID/syscall; of one that has just been woken, stat knows that.
- */
-static bool sleeps(const struct memory_source *s, pid_t tid)
+bool waits_is_asleep(pid_t pid, pid_t tid)
 {
-	cleanup_free char *call = str_fmt("/proc/%d/task/%d/syscall", (int)s->pid, (int)tid);
+	cleanup_free char *call = str_fmt("/proc/%d/task/%d/syscall", (int)pid, (int)tid);
 	cleanup_buf struct buf b = {0};
 	struct err ignored;
 
-	return !read_file(call, &b, &ignored) && !strncmp(buf_str(&b), FUTEX, strlen(FUTEX)) && state_of(s, tid) == 'S';
+	return !read_file(call, &b, &ignored) && !strncmp(buf_str(&b), FUTEX, strlen(FUTEX)) &&
+	       state_of(pid, tid) == 'S';
 }
 
 #define SPAN_MAX 4096u
@@ -162,7 +161,7 @@ static size_t count_tasks(const struct memory_source *s)
 	size_t n = 0;
 
 	while (dir && (d = readdir(dir)))
-		n += d->d_name[0] != '.' && state_of(s, (pid_t)atoi(d->d_name)) != 'Z';
+		n += d->d_name[0] != '.' && state_of(s->pid, (pid_t)atoi(d->d_name)) != 'Z';
 	return n;
 }
 
@@ -228,7 +227,7 @@ static void confirm(struct waits *w, const struct memory_source *s)
 		struct waits_thread *t = &w->v[i];
 
 		alive += !t->ended;
-		if (t->kind && (w->all || t->stuck) && !sleeps(s, t->tid))
+		if (t->kind && (w->all || t->stuck) && !waits_is_asleep(s->pid, t->tid))
 			t->kind = WAIT_OTHER;
 	}
 	waits_conclude(w);

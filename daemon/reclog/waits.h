@@ -47,6 +47,11 @@ void waits_fini(struct waits *w);
 void waits_conclude(struct waits *w);
 /* Has the process handlers for signals that other processes may send? true if that is not known. */
 bool waits_has_handlers(pid_t pid, const struct rlog_waits *at);
+/*
+ * Does the thread sleep in futex(2)? /proc/PID/task/TID/syscall names the call; stat also shows that a thread in it has
+ * just been woken.
+ */
+bool waits_is_asleep(pid_t pid, pid_t tid);
 /* Are these the same waits of the same threads, with no event between? */
 bool waits_same(const struct waits *a, const struct waits *b);
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "reclog/caller.h"
 #include "reclog/sources.h"
 #include "rlog/replay.h"
@@ -93,14 +94,6 @@ static void hide_frames(struct stack *s)
 	s->n = kept;
 }
 
-/* clang names its headers by way of its own folder: "/usr/bin/../lib/gcc/..." */
-static bool is_system(const char *name)
-{
-	cleanup_free char *path = source_clean(name);
-
-	return str_starts(path, "/usr/include/") || str_starts(path, "/usr/lib/");
-}
-
 void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n)
 {
 	unsigned looked_up = 0;
@@ -111,12 +104,12 @@ void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n)
 		char *file;
 		int line;
 
-		if (inlines || is_shim(f) || !f->fullname || !is_system(f->fullname))
+		if (inlines || is_shim(f) || !f->fullname || !path_is_system(f->fullname))
 			continue;
 		looked_up++;
 		/* of a caller, the address is after the call */
 		file = caller_line(gdb_target(g), f->addr - (i > 0 && !frames[i - 1].signal_handler), &line);
-		if (file && *file == '/' && line > 0 && !is_system(file)) {
+		if (file && *file == '/' && line > 0 && !path_is_system(file)) {
 			str_set(&f->file, "%s", file);
 			str_set(&f->fullname, "%s", file);
 			f->line = line;
@@ -128,7 +121,8 @@ void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n)
 size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from)
 {
 	for (size_t i = from; i < n; i++)
-		if (!is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 && !is_system(frames[i].fullname))
+		if (!is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 &&
+		    !path_is_system(frames[i].fullname))
 			return i;
 	return n;
 }

@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/maps.h"
+#include "base/path.h"
 #include "base/str.h"
-#include "reclog/sources.h"
 #include "rlog/rlog.h"
 
 #define CACHED 4096u /* addresses, a power of two */
@@ -51,24 +51,12 @@ void statements_free(struct statements *s)
 	free(s);
 }
 
-/* clang names its headers by way of its own folder: "/usr/bin/../lib/gcc/..." */
-static bool is_system(const char *name)
-{
-	static const char *const folders[] = {"/usr/include/", "/usr/lib/", "/lib/", "/lib64/", "/usr/lib64/"};
-	cleanup_free char *path = source_clean(name);
-
-	for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (str_starts(path, folders[i]))
-			return true;
-	return false;
-}
-
 static void read_file(struct module *m, pid_t pid)
 {
 	cleanup_free char *file = str_fmt("/proc/%d/root%s", (int)maps_owner(pid), m->path);
 	uint64_t lo;
 
-	if (m->path[0] != '/' || is_system(m->path) || strstr(m->path, RLOG_SHIM_NAME) ||
+	if (m->path[0] != '/' || path_is_system(m->path) || strstr(m->path, RLOG_SHIM_NAME) ||
 	    !maps_find_start(pid, m->path, &lo))
 		return;
 	m->dwfl = dwfl_begin(&callbacks);
@@ -167,7 +155,7 @@ static uint64_t look_up(struct module *m, uint64_t pc, bool *begins)
 	const char *path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
 	int number;
 
-	if (!path || dwarf_lineno(line, &number) || !number || is_system(path))
+	if (!path || dwarf_lineno(line, &number) || !number || path_is_system(path))
 		return 0;
 	*begins = begins_at(unit, pc - m->bias, number);
 	return number_of(path, number);

@@ -72,23 +72,13 @@ uint32_t crc32c_zeros(uint32_t crc, uint64_t n)
 
 /* ---- files ---- */
 
-/* The offset at which the next data begin, after a hole; the file's size if there are none. */
-static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
-{
-	off_t next = at < size ? lseek(fd, (off_t)at, SEEK_DATA) : (off_t)at;
-
-	if (next < 0)
-		return errno == ENXIO ? size : at;
-	return (uint64_t)next;
-}
-
 int crc32c_file(const char *path, uint32_t *crc, uint64_t *size, struct err *e)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const size_t chunk = 1 << 18;
 	cleanup_free char *p = NULL;
-	uint64_t next;
 	struct stat st;
+	off_t next;
 	ssize_t r;
 
 	if (fd < 0 || fstat(fd, &st))
@@ -97,11 +87,11 @@ int crc32c_file(const char *path, uint32_t *crc, uint64_t *size, struct err *e)
 	*crc = 0;
 	*size = 0;
 	do {
-		next = skip_hole(fd, *size, (uint64_t)st.st_size);
-		if (next > *size && lseek(fd, (off_t)next, SEEK_SET) < 0)
+		next = next_data(fd, (off_t)*size, st.st_size);
+		if (next > (off_t)*size && lseek(fd, next, SEEK_SET) < 0)
 			return err_errno(e, ERR_INTERNAL, "%s", path);
-		*crc = crc32c_zeros(*crc, next - *size);
-		*size = next;
+		*crc = crc32c_zeros(*crc, (uint64_t)next - *size);
+		*size = (uint64_t)next;
 		r = read_full(fd, p, chunk);
 		*crc = crc32c(*crc, p, r > 0 ? (size_t)r : 0);
 		*size += r > 0 ? (uint64_t)r : 0;

@@ -195,8 +195,7 @@ int copy_file(const char *from, const char *to, struct err *e)
 	return 0;
 }
 
-/* The offset at which the next data at or after `at` begin; `size` if only a hole follows. */
-static off_t next_data(int fd, off_t at, off_t size)
+off_t next_data(int fd, off_t at, off_t size)
 {
 	off_t next = lseek(fd, at, SEEK_DATA);
 

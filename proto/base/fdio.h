@@ -36,6 +36,8 @@ int write_file_atomic(const char *path, const void *data, size_t len, mode_t mod
 int copy_fd(int from, int to, struct err *e);
 /* Copies a regular file's contents to a new or truncated file; keeps mode & 07777, no owner, no times. */
 int copy_file(const char *from, const char *to, struct err *e);
+/* The offset at which the next data at or after `at` begin; `size`, the file's, if only a hole follows. */
+off_t next_data(int fd, off_t at, off_t size);
 /* Can both be read, and do they hold the same? */
 bool same_bytes(const char *a, const char *b);
 

@@ -47,6 +47,28 @@ char *path_absolute(const char *path)
 	return cwd ? path_join(cwd, path) : NULL;
 }
 
+char *path_clean(const char *path)
+{
+	char *clean = xmalloc(strlen(path) + 2), *out = clean;
+
+	while (*path) {
+		size_t n = strcspn(path, "/");
+
+		if (n == 2 && !strncmp(path, "..", 2)) {
+			while (out > clean && *--out != '/')
+				;
+		} else if (n && !(n == 1 && *path == '.')) {
+			*out++ = '/';
+			memcpy(out, path, n);
+			out += n;
+		}
+		path += n;
+		path += *path == '/';
+	}
+	*out = '\0';
+	return clean;
+}
+
 bool path_exists(const char *path)
 {
 	struct stat st;
@@ -59,6 +81,19 @@ bool path_is_dir(const char *path)
 	struct stat st;
 
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+bool path_is_system(const char *path)
+{
+	cleanup_free char *clean = path_clean(path);
+	static const char *const folders[] = {"/usr/include/", "/usr/lib/",	"/usr/lib32/", "/usr/lib64/",
+					      "/usr/libx32/",  "/usr/libexec/", "/usr/share/", "/lib/",
+					      "/lib32/",       "/lib64/",	"/libx32/"};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (str_starts(clean, folders[i]))
+			return true;
+	return false;
 }
 
 static int make_one(const char *path, mode_t mode, struct err *e)

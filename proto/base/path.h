@@ -16,8 +16,15 @@ const char *path_base(const char *path);
 char *path_dir(const char *path);
 /* path made absolute with the working directory; symbolic links and .. stay. malloc'd; NULL, errno. */
 char *path_absolute(const char *path);
+/* An absolute path without ".", ".." and empty parts, symbolic links not resolved; malloc'd. */
+char *path_clean(const char *path);
 bool path_exists(const char *path);
 bool path_is_dir(const char *path);
+/*
+ * Is it, by its folder, a header, library or other part of the distribution (hier(7)), and not the user's own? Not so
+ * what is in /usr/local, /usr/src or /opt. path: absolute; clang names its headers "/usr/bin/../lib/...".
+ */
+bool path_is_system(const char *path);
 
 /* Makes path and its missing parents with this mode; fine if it is a folder already. */
 int mkdir_p(const char *path, mode_t mode, struct err *e);

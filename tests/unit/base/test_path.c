@@ -34,6 +34,20 @@ static void names(void **state)
 	check_dir("a/b/", "a/b", "");
 }
 
+static void system_paths(void **state)
+{
+	assert_true(path_is_system("/usr/include/stdio.h"));
+	assert_true(path_is_system("/usr/lib/x86_64-linux-gnu/libc.so.6"));
+	assert_true(path_is_system("/lib/x86_64-linux-gnu/libc.so.6"));
+	assert_true(path_is_system("/lib64/ld-linux-x86-64.so.2"));
+	assert_true(path_is_system("/usr/share/gdb/auto-load/x.py"));
+	assert_false(path_is_system("/usr/local/lib/libmine.so"));
+	assert_false(path_is_system("/usr/src/mine/a.c"));
+	assert_false(path_is_system("/library/a.c"));
+	assert_false(path_is_system("/home/me/usr/lib/a.c"));
+	assert_false(path_is_system(""));
+}
+
 static void absolute(void **state)
 {
 	cleanup_free char *kept = path_absolute("/x/../y"), *made = NULL, *want = NULL;
@@ -112,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
+		cmocka_unit_test(system_paths),
 		cmocka_unit_test(absolute),
 		cmocka_unit_test(mkdir_p_makes_parents),
 		cmocka_unit_test(rm_rf_stays_inside),

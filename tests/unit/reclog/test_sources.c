@@ -26,7 +26,7 @@ static void test_clean(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		cleanup_free char *clean = source_clean(rows[i].path);
+		cleanup_free char *clean = path_clean(rows[i].path);
 
 		assert_string_equal(clean, rows[i].clean);
 	}
