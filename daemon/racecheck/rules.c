@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "racecheck/names.h"
 
 void rules_init(struct rules *r, const struct rec *rec)

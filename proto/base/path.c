@@ -90,7 +90,7 @@ bool path_is_system(const char *path)
 					      "/usr/libx32/",  "/usr/libexec/", "/usr/share/", "/lib/",
 					      "/lib32/",       "/lib64/",	"/libx32/"};
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+	for (size_t i = 0; *path == '/' && i < sizeof(folders) / sizeof(folders[0]); i++)
 		if (str_starts(clean, folders[i]))
 			return true;
 	return false;

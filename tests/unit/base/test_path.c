@@ -46,6 +46,8 @@ static void system_paths(void **state)
 	assert_false(path_is_system("/library/a.c"));
 	assert_false(path_is_system("/home/me/usr/lib/a.c"));
 	assert_false(path_is_system(""));
+	assert_false(path_is_system("lib/a.c"));
+	assert_true(path_is_system("/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/vector"));
 }
 
 static void absolute(void **state)

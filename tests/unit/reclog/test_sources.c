@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/path.h"
 #include "reclog/sources.h"
 
 static void test_clean(void **state)
