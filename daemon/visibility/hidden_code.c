@@ -19,9 +19,13 @@
 /* Of a byte of code. */
 enum { SEEN = 1, EXIT = 2, MARKED = 4, IN = 8 };
 
+/* Of a page of it. */
+enum { FRESH = 1, CHANGED = 2 }; /* an exit has no int3; there are int3s */
+
 struct part {
 	struct text at;
 	uint8_t *code, *flags;
+	uint8_t *pages;
 };
 
 struct hidden_code {
@@ -36,6 +40,7 @@ static void part_init(struct part *p, const struct text *at)
 	p->at = *at;
 	p->code = xcalloc(at->hi - at->lo + 1, 1);
 	p->flags = xcalloc(at->hi - at->lo + 1, 1);
+	p->pages = xcalloc((at->hi - at->lo) / PAGE + 1, 1);
 }
 
 static struct part *part_of(const struct hidden_code *c, uint64_t pc)
@@ -89,17 +94,30 @@ void hidden_code_free(struct hidden_code *c)
 	for (unsigned i = 0; i < PARTS; i++) {
 		free(c->part[i].code);
 		free(c->part[i].flags);
+		free(c->part[i].pages);
 	}
 	free(c->todo);
 	free(c);
+}
+
+static void set_flag(struct hidden_code *c, uint64_t pc, uint8_t flag)
+{
+	struct part *p = part_of(c, pc);
+
+	if (!p)
+		return;
+	p->flags[pc - p->at.lo] |= flag;
+	p->pages[(pc - p->at.lo) / PAGE] |= FRESH;
 }
 
 void hidden_code_mark(struct hidden_code *c, uint64_t pc, bool on)
 {
 	uint8_t *flags = flags_of(c, pc);
 
-	if (flags)
-		*flags = on ? *flags | MARKED : *flags & (uint8_t)~MARKED;
+	if (on)
+		set_flag(c, pc, MARKED);
+	else if (flags)
+		*flags &= (uint8_t)~MARKED;
 }
 
 bool hidden_code_is_exit(const struct hidden_code *c, uint64_t pc)
@@ -129,7 +147,7 @@ static void push(struct hidden_code *c, uint64_t pc)
 
 static void add_exit(struct hidden_code *c, uint64_t pc)
 {
-	*flags_of(c, pc) |= EXIT;
+	set_flag(c, pc, EXIT);
 	c->exits++;
 }
 
@@ -191,14 +209,6 @@ static bool change(uint8_t *now, const uint8_t *code, uint8_t *flags, size_t n, 
 	return changed;
 }
 
-static bool has(const uint8_t *flags, size_t n, uint8_t bit)
-{
-	for (size_t i = 0; i < n; i++)
-		if (flags[i] & bit)
-			return true;
-	return false;
-}
-
 static int change_part(struct part *p, int fd, bool in, struct err *e)
 {
 	uint8_t now[PAGE];
@@ -206,10 +216,12 @@ static int change_part(struct part *p, int fd, bool in, struct err *e)
 
 	for (uint64_t at = p->at.lo; at < p->at.hi; at += n) {
 		uint64_t off = at - p->at.lo;
+		uint8_t *page = &p->pages[off / PAGE];
 
 		n = p->at.hi - at < PAGE ? p->at.hi - at : PAGE;
-		if (!has(p->flags + off, n, in ? EXIT | MARKED : IN))
+		if (!(*page & (in ? FRESH : CHANGED)))
 			continue;
+		*page = in ? CHANGED : FRESH;
 		if (pread(fd, now, n, (off_t)at) != (ssize_t)n)
 			return err_errno(e, ERR_INTERNAL, "read the code at 0x%llx", (unsigned long long)at);
 		if (change(now, p->code + off, p->flags + off, n, in) && pwrite(fd, now, n, (off_t)at) != (ssize_t)n)
@@ -242,9 +254,14 @@ int hidden_code_take_out(struct hidden_code *c, pid_t pid, struct err *e)
 
 void hidden_code_forget(struct hidden_code *c)
 {
-	for (unsigned i = 0; i < PARTS; i++)
-		for (uint64_t off = 0; off < c->part[i].at.hi - c->part[i].at.lo; off++)
-			c->part[i].flags[off] &= (uint8_t)~IN;
+	for (unsigned i = 0; i < PARTS; i++) {
+		struct part *p = &c->part[i];
+
+		for (uint64_t off = 0; off < p->at.hi - p->at.lo; off++)
+			p->flags[off] &= (uint8_t)~IN;
+		for (uint64_t page = 0; page <= (p->at.hi - p->at.lo) / PAGE; page++)
+			p->pages[page] |= FRESH;
+	}
 }
 
 int hidden_code_lift(struct hidden_code *c, pid_t pid, uint64_t pc, bool out, struct err *e)
