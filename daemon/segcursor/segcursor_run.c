@@ -15,7 +15,6 @@
 #include "rlog/replay.h"
 #include "segcursor/segcursor_int.h"
 #include "trace/rep.h"
-#include "visibility/hidden_run.h"
 #include "visibility/shim_frames.h"
 
 #define CTL_ADDR(field) (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, field))
@@ -63,32 +62,6 @@ static enum stop_kind watch_met(struct segcur *in, struct trace *t, const struct
 	return stop->kind;
 }
 
-/* It has stopped for *s. pass: a fault is to be delivered. stop->kind STEP: it is in the segment still. */
-static int moved(struct segcur *in, struct trace *t, const struct trace_stop *s, bool pass, int *sig, struct stop *stop,
-		 struct err *e)
-{
-	bool over;
-
-	*stop = (struct stop){.kind = STOP_STEP};
-	if (s->why == TRACE_EXITED) {
-		stop->kind = STOP_OVER;
-		return 0;
-	}
-	if (trace_is_fault(s) && !pass) {
-		*stop = (struct stop){.kind = STOP_SIGNAL, .sig = s->info.si_signo};
-		return 0;
-	}
-	if (s->why == TRACE_SIGNAL)
-		*sig = s->info.si_signo;
-	if (!(s->slots & 1u << END_SLOT))
-		return 0;
-	if (is_over(in, t, &over, e))
-		return -1;
-	if (over)
-		stop->kind = STOP_OVER;
-	return 0;
-}
-
 /*
  * One instruction. A signal of the shim's own is delivered by the next one. A fault is reported before it is
  * delivered; it does not survive a copy, but comes again: *sig is then minus its number, and the next one passes.
@@ -99,7 +72,7 @@ static int step_raw(struct segcur *in, struct trace *t, const struct breaks *b, 
 {
 	struct breaks_words was;
 	struct trace_stop s;
-	bool pass = *sig < 0;
+	bool over, pass = *sig < 0;
 
 	if (b)
 		breaks_look(b, t->pid, &was);
@@ -111,7 +84,24 @@ static int step_raw(struct segcur *in, struct trace *t, const struct breaks *b, 
 		watch_met(in, t, b, &s, &was, watched);
 	*in_handler = *sig > 0;
 	*sig = 0;
-	return moved(in, t, &s, pass, sig, stop, e);
+	*stop = (struct stop){.kind = STOP_STEP};
+	if (s.why == TRACE_EXITED) {
+		stop->kind = STOP_OVER;
+		return 0;
+	}
+	if (trace_is_fault(&s) && !pass) {
+		*stop = (struct stop){.kind = STOP_SIGNAL, .sig = s.info.si_signo};
+		return 0;
+	}
+	if (s.why == TRACE_SIGNAL)
+		*sig = s.info.si_signo;
+	if (!(s.slots & 1u << END_SLOT))
+		return 0;
+	if (is_over(in, t, &over, e))
+		return -1;
+	if (over)
+		stop->kind = STOP_OVER;
+	return 0;
 }
 
 /* Classifies the state after an instruction from *before: STOP_STEP, STOP_GOAL, or 0: not visible. */
@@ -132,35 +122,9 @@ static int look(struct segcur *in, struct trace *t, struct shim_call *g, uint64_
 	return found > 0 ? STOP_GOAL : found;
 }
 
-/*
- * Nothing was to be seen after a step. After many of them goes on at full speed (visibility/hidden_run.h); STOP_STEP:
- * up to a visible state, stop->kind says what else came before; 0: it goes on by single steps; -1: error.
- */
-static int hurry(struct segcur *in, struct trace *t, const struct breaks *b, struct hidden_run *h,
-		 struct shim_call *call, int *sig, struct stop *watched, struct stop *stop, struct err *e)
-{
-	struct breaks_words was;
-	struct trace_stop s;
-	int end;
-
-	if (in->goal)
-		return 0;
-	if (b)
-		breaks_look(b, t->pid, &was);
-	end = hidden_run(h, t, call, &s, e);
-	if (end != HIDDEN_STOPPED)
-		return end < 0 ? -1 : end == HIDDEN_SEEN ? STOP_STEP : 0;
-	if (t->alive && trace_finish_rep(t, &s, e))
-		return -1;
-	if (b)
-		watch_met(in, t, b, &s, &was, watched);
-	return moved(in, t, &s, false, sig, stop, e);
-}
-
 int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
 		       struct stop *stop, struct err *e)
 {
-	struct hidden_run hidden = {.shim_frames = in->shim_frames, .visibility = &in->visibility};
 	struct stop watched = {0};
 	uint64_t before;
 	bool handler;
@@ -174,26 +138,21 @@ int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *
 			return err_set(e, ERR_CANCELLED, "interrupted");
 		if (step_raw(in, t, b, sig, &handler, &watched, stop, e))
 			return -1;
-		if (stop->kind == STOP_STEP &&
-		    *sig) /* it is yet to be delivered: the instruction has not had its effect */
+		if (stop->kind == STOP_OVER && watched.kind)
+			*stop = (struct stop){STOP_OVER, 0, watched.addr, watched.watch};
+		if (stop->kind != STOP_STEP)
+			return 0;
+		/* a signal that is yet to be delivered: the instruction has not had its effect */
+		if (*sig)
 			continue;
-		seen = stop->kind == STOP_STEP ? look(in, t, &shim_call, &before, handler, e) : 0;
-		if (stop->kind == STOP_STEP && !seen)
-			seen = hurry(in, t, b, &hidden, &shim_call, sig, &watched, stop, e);
+		seen = look(in, t, &shim_call, &before, handler, e);
 		if (seen < 0)
 			return -1;
-		if (stop->kind != STOP_STEP) {
-			if (stop->kind == STOP_OVER && watched.kind)
-				*stop = (struct stop){STOP_OVER, 0, watched.addr, watched.watch};
-			return 0;
-		}
 		stop->kind = (enum stop_kind)seen;
 		if (seen == STOP_STEP && watched.kind)
 			*stop = watched;
 		if (seen)
 			return 0;
-		if (trace_get_pc(t, &before, e))
-			return -1;
 	}
 	return err_set(e, ERR_INTERNAL, "thread %u does not come out of a library call after event %" PRIu64,
 		       in->seg.thread, in->n);

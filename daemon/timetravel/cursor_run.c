@@ -297,7 +297,7 @@ static int hurry(struct run *r, struct group_thread *th, const struct trace_stop
 	r->hidden.shim_frames = &r->t->shim_frames;
 	r->hidden.visibility = &r->t->visibility;
 	r->hidden.breaks = &r->t->breaks;
-	end = hidden_run_in_group(&r->hidden, &r->t->group, th, &r->shim_call, e);
+	end = hidden_run(&r->hidden, &r->t->group, th, &r->shim_call, e);
 	if (end == HIDDEN_SEEN) {
 		r->stop->kind = STOP_STEP;
 		r->t->tid = r->step;

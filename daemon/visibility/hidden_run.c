@@ -278,14 +278,6 @@ static int run(struct hidden_run *h, struct trace *t, struct shim_call *call, st
 	return (int)end;
 }
 
-int hidden_run(struct hidden_run *h, struct trace *t, struct shim_call *call, struct trace_stop *stop, struct err *e)
-{
-	if (++h->steps < HIDDEN_STEPS)
-		return HIDDEN_NOT;
-	h->steps = 0;
-	return run(h, t, call, stop, e);
-}
-
 /* Those that ran go on. One that has stopped for a reason of its own is heard of later. */
 static int resume_others(struct group *g, const pid_t *ran, unsigned n, struct err *e)
 {
@@ -298,8 +290,7 @@ static int resume_others(struct group *g, const pid_t *ran, unsigned n, struct e
 	return 0;
 }
 
-int hidden_run_in_group(struct hidden_run *h, struct group *g, struct group_thread *th, struct shim_call *call,
-			struct err *e)
+int hidden_run(struct hidden_run *h, struct group *g, struct group_thread *th, struct shim_call *call, struct err *e)
 {
 	struct trace_stop stop;
 	pid_t *ran;

@@ -26,19 +26,14 @@ struct hidden_run {
 enum hidden_end {
 	HIDDEN_NOT = 0, /* it has not moved, or only as far as it got: it goes on by single steps */
 	HIDDEN_SEEN, /* it is at a visible state */
-	HIDDEN_STOPPED, /* it has stopped for *stop, which nobody has seen yet */
+	HIDDEN_STOPPED, /* it has stopped for a reason that nobody has seen yet */
 };
 
 /*
- * t, a thread of a process whose others are stopped, has made a step that led to no visible state. *call is kept up to
- * date, and zeroed at a visible state. Returns enum hidden_end, or -1 with e set.
+ * th, a thread of a group, has made a step that led to no visible state; the others are stopped meanwhile. *call is
+ * kept up to date, and zeroed at a visible state. Returns enum hidden_end, or -1 with e set. With HIDDEN_STOPPED,
+ * group_wait will tell of the stop, and the thread may be gone.
  */
-int hidden_run(struct hidden_run *h, struct trace *t, struct shim_call *call, struct trace_stop *stop, struct err *e);
-/*
- * The same for a thread of a group; the others are stopped meanwhile. With HIDDEN_STOPPED, group_wait will tell of the
- * stop, and the thread may be gone.
- */
-int hidden_run_in_group(struct hidden_run *h, struct group *g, struct group_thread *th, struct shim_call *call,
-			struct err *e);
+int hidden_run(struct hidden_run *h, struct group *g, struct group_thread *th, struct shim_call *call, struct err *e);
 
 #endif

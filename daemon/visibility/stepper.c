@@ -98,7 +98,7 @@ int stepper_hurry(struct stepper *s, struct group_thread *th, const struct trace
 	s->hidden.shim_frames = s->shim_frames;
 	s->hidden.visibility = s->visibility;
 	s->hidden.breaks = s->breaks;
-	return hidden_run_in_group(&s->hidden, s->group, th, &s->shim_call, e);
+	return hidden_run(&s->hidden, s->group, th, &s->shim_call, e);
 }
 
 const struct group_slot *stepper_watch(const struct stepper *s, const struct trace_stop *stop)

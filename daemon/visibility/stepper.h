@@ -35,7 +35,7 @@ int stepper_go_on(struct stepper *s, struct group_thread *th, struct err *e);
 int stepper_off(struct stepper *s, struct group_thread *th, struct trace_stop *stop, struct err *e);
 /* 1: with this stop the stepped thread is at a visible state. 0, or -1 with e set. */
 int stepper_sees(struct stepper *s, struct group_thread *th, const struct trace_stop *stop, struct err *e);
-/* If not: goes on at full speed if that is quicker (hidden_run_in_group): enum hidden_end, or -1 with e set. */
+/* If not: goes on at full speed if that is quicker (hidden_run): enum hidden_end, or -1 with e set. */
 int stepper_hurry(struct stepper *s, struct group_thread *th, const struct trace_stop *stop, struct err *e);
 /* The watchpoint that this stop is of; NULL: none. */
 const struct group_slot *stepper_watch(const struct stepper *s, const struct trace_stop *stop);
