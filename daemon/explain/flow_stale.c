@@ -101,8 +101,9 @@ static int is_reused(struct explain *x, const struct object *o, struct err *e)
 }
 
 /*
- * Follows the pointer over the mark. 0: it came over it; 1: not; -1. A block may have had several lives since the
- * pointer was made: of a block's frees the program stands at the first one that comes after the pointer.
+ * Follows the pointer over the mark. 0: it came over it; 1: not; 2: that took too long to know; -1. A block may have
+ * had several lives since the pointer was made: of a block's frees the program stands at the first one that comes after
+ * the pointer.
  */
 static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark, struct err *e)
 {
@@ -112,6 +113,7 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	struct flow one = {.x = x, .tid = f->tid, .l = *pointer, .pointer = true, .trial = true, .mark = mark};
 	double until = x->until, soon = clock_s() + POINTER_S;
 	struct user_regs_struct r;
+	bool limit;
 	int got;
 
 	if (explain_regs(x, f->tid, &r, e))
@@ -123,11 +125,12 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	x->until = until;
 	if (got)
 		return -1;
+	limit = x->end == END_LIMIT;
 	chain_cut(&x->chain, before);
 	explain_reopen(x);
 	x->memory = memory;
 	if (!one.crossed)
-		return 1;
+		return limit ? 2 : 1;
 	return one.crossing.pc && cursor_goto_point(&x->t, &one.crossing, e) ? -1 : 0;
 }
 
@@ -172,6 +175,10 @@ static int stale_block(struct flow *f, const struct timeline_point *at, const st
 	r = to_mark(f, pointer, o->header, e);
 	if (!r)
 		return tell_free(f, o, name, e);
+	if (r == 2) {
+		explain_end(x, END_LIMIT, "whether the pointer is older than the block is not known in time");
+		return FLOW_ENDED;
+	}
 	return r < 0 || cursor_goto_point(&x->t, at, e) ? -1 : FLOW_ON;
 }
 
