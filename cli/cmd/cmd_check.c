@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/jsonx.h"
 #include "client/client.h"
 #include "client/out.h"
@@ -14,6 +16,12 @@
 
 static const struct cli_option options[] = {
 	REC_ARG_PROCESS_OPTION,
+	{.name = "suppressions",
+	 .metavar = "FILE",
+	 .help = "memory: leave out what this file suppresses, written as for Valgrind",
+	 .word = WORD_FILE,
+	 .repeated = true},
+	{.name = "gen-suppressions", .help = "memory: print a suppression for each finding"},
 	{.name = "uninitialised",
 	 .help = "memory: look for branches, addresses and outputs that depend on memory that was never written, too"},
 	{0},
@@ -47,6 +55,7 @@ static void print_finding(size_t number, const json_t *f)
 	print_deed("freed", json_object_get(block, "freed"));
 	if (!leak)
 		print_deed(strcmp(out_str(origin, "memory", ""), "heap") ? "the frame begins" : "allocated", origin);
+	fputs(out_str(f, "suppression", ""), stdout);
 	putchar('\n');
 }
 
@@ -58,6 +67,8 @@ static void print(const struct cli *cli, const json_t *r)
 	size_t i;
 
 	json_array_foreach((json_t *)list, i, f) print_finding(i + 1, f);
+	json_array_foreach(json_object_get(r, "suppressed"), i, f)
+		printf("suppressed by %s: %lld\n", out_str(f, "name", "?"), (long long)out_int(f, "count"));
 	if (!json_array_size(list))
 		puts(json_is_true(json_object_get(r, "clean")) ? "no memory error"
 							       : "no memory error in what was looked at");
@@ -121,6 +132,25 @@ static const struct {
 	{"races", "check_races", print_races},
 };
 
+static const char *const of_memory[] = {"uninitialised", "suppressions", "gen-suppressions"};
+
+static int add_suppressions(json_t *params, const struct cli *cli, struct err *e)
+{
+	const struct strv *files = cli_values(cli, "suppressions");
+	cleanup_buf struct buf text = {0};
+
+	for (size_t k = 0; files && k < files->n; k++) {
+		if (read_file(files->s[k], &text, e))
+			return -1;
+		buf_add_char(&text, '\n');
+	}
+	if (text.len)
+		json_object_set_new(params, "suppressions", json_text(text.data, text.len));
+	if (cli_has(cli, "gen-suppressions"))
+		json_object_set_new(params, "gen_suppressions", json_true());
+	return 0;
+}
+
 static int exec_check(struct cli *cli, struct err *e)
 {
 	cleanup_free char *rec = NULL;
@@ -131,13 +161,18 @@ static int exec_check(struct cli *cli, struct err *e)
 		i++;
 	if (i == sizeof(checks) / sizeof(checks[0]))
 		return err_set(e, ERR_USAGE, "check '%s': what can be checked is: memory, races", cli->args.s[0]);
-	if (i && cli_has(cli, "uninitialised"))
-		return err_set(e, ERR_USAGE, "--uninitialised is for check memory");
+	for (size_t k = 0; i && k < sizeof(of_memory) / sizeof(of_memory[0]); k++)
+		if (cli_has(cli, of_memory[k]))
+			return err_set(e, ERR_USAGE, "--%s is for check memory", of_memory[k]);
 	rec = paths_recording(cli->args.n > 1 ? cli->args.s[1] : NULL, e);
 	if (!rec)
 		return -1;
 	params = json_pack("{s:o}", "rec", json_text(rec, strlen(rec)));
 	rec_arg_flag(params, cli, "uninitialised");
+	if (add_suppressions(params, cli, e)) {
+		json_decref(params);
+		return -1;
+	}
 	return client_print(cli, checks[i].method, rec_arg_add_process(params, cli, e), checks[i].print, "clean", e);
 }
 
@@ -145,7 +180,7 @@ const struct cli_command cmd_check = {
 	.name = "check",
 	.help = "find memory errors in a recording (accesses outside of blocks and to freed ones, bad frees, leaks), "
 		"or data races",
-	.usage = "memory|races [REC] [--process N] [--uninitialised]",
+	.usage = "memory|races [REC] [--process N] [--uninitialised] [--suppressions FILE]... [--gen-suppressions]",
 	.options = options,
 	.exec = exec_check,
 	.min_args = 1,

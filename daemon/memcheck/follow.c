@@ -114,6 +114,14 @@ static const struct {
 #undef X
 };
 
+bool follow_is_system_call(const char *function)
+{
+	for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+		if (functions[k].does == DOES_WRITE && !strcmp(names[k], function))
+			return true;
+	return false;
+}
+
 static void uses(void *ctx, enum unwritten_use use, uint32_t origin)
 {
 	struct unwritten_follow *f = ctx;

@@ -70,4 +70,7 @@ void follow_free(struct unwritten_follow *f, const struct heap_piece *p);
 /* Event n has taken effect. */
 int follow_event(struct unwritten_follow *f, struct timeline *tl, uint64_t n, struct err *e);
 
+/* Is this name, one that ops->uses was told, that of a system call? */
+bool follow_is_system_call(const char *function);
+
 #endif

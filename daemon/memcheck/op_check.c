@@ -9,6 +9,7 @@
 #include "memcheck/deeds.h"
 #include "memcheck/memcheck.h"
 #include "memcheck/ops.h"
+#include "memcheck/suppressing.h"
 #include "reclog/procs.h"
 #include "replay/pick.h"
 #include "replay/show.h"
@@ -21,6 +22,8 @@ struct check {
 	bool have_nav;
 	struct memcheck m;
 	struct deeds deeds;
+	struct suppressions suppressions;
+	bool writes_suppressions;
 };
 
 static const char *const kinds[FINDING_KINDS] = {
@@ -181,9 +184,17 @@ static json_t *result_of(struct check *c, double since)
 	const struct memcheck *m = &c->m;
 	json_t *list = json_array(), *r;
 
-	for (size_t k = 0; k < m->n; k++)
-		json_array_append_new(list, finding_json(c, &m->v[k]));
-	r = json_pack("{s:b, s:o}", "clean", !m->n && !m->i.report.unseen && !m->i.report.lost, "findings", list);
+	for (size_t k = 0; k < m->n; k++) {
+		json_t *o = finding_json(c, &m->v[k]);
+
+		if (suppressing_sees(&c->suppressions, &m->v[k], o, c->writes_suppressions))
+			json_decref(o);
+		else
+			json_array_append_new(list, o);
+	}
+	r = json_pack("{s:b, s:o}", "clean", !json_array_size(list) && !m->i.report.unseen && !m->i.report.lost,
+		      "findings", list);
+	json_object_set_new(r, "suppressed", suppressing_json(&c->suppressions));
 	json_object_set_new(
 		r, "reachable",
 		json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks", (json_int_t)m->reachable_blocks));
@@ -257,6 +268,7 @@ int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, s
 {
 	struct check c = {.ctx = ctx};
 	double since = clock_s();
+	const char *text;
 	int r = -1;
 
 	if (pick_rec(params, &c.rec, e))
@@ -265,12 +277,16 @@ int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, s
 	c.m.cancelled = cancelled;
 	c.m.progress = progress;
 	c.m.ctx = &c;
-	c.process = pick_process(params, c.rec, e);
+	c.writes_suppressions = json_is_true(json_object_get(params, "gen_suppressions"));
+	text = json_string_value(json_object_get(params, "suppressions"));
+	if (!text || !suppressions_parse(&c.suppressions, text, e))
+		c.process = pick_process(params, c.rec, e);
 	if (c.process)
 		r = run(&c, e);
 	if (!r)
 		*result = result_of(&c, since);
 	deeds_fini(&c.deeds);
+	suppressions_fini(&c.suppressions);
 	memcheck_fini(&c.m);
 	if (c.have_nav)
 		nav_fini(&c.nav);
