@@ -11,7 +11,7 @@
 #include "cell/userns.h"
 #include "rlog/replay.h"
 
-/* Beside its threads: copies for looking at states (trace/fork.h), and those of the same user's other cells. */
+/* Beside its threads: copies for looking at states (trace/fork.c), and those of the same user's other cells. */
 enum { PROCESSES_OF_A_CELL = 2048, PROCESSES_OF_A_USER = 4096 };
 #define WRITTEN (64ull << 20) /* bytes: of what a called function writes (debug/spoken.h) */
 

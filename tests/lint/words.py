@@ -59,3 +59,15 @@ def paths_in_documents(documents, text_of, root):
                 known = not re.search("NAME|NNNN|\\*", name) and name.startswith(tops) or re.search(r"\.[ch]$", name)
                 if known and not any(os.path.exists(os.path.join(root, b + name)) for b in bases):
                     yield "%s:%d: there is no %s" % (document, number, name)
+
+
+def paths_in_comments(paths, text_of, known):
+    """A file that a comment names with its folder, such as rlog/replay.h, exists. known: the paths of all files."""
+    folders = {part for path in known for part in path.split("/")[:-1]}
+    for path in paths:
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if re.match(r"\s*#\s*include", line):
+                continue
+            for name in re.findall(r'(?<![\w/.<"-])((?:[\w-]+/)+[\w-]+\.(?:c|h|def|py|S))\b', line):
+                if name.split("/")[0] in folders and not any(("/" + k).endswith("/" + name) for k in known):
+                    yield "%s:%d: there is no %s" % (path, number, name)
