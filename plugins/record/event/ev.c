@@ -130,29 +130,38 @@ void ev_half(struct thr *t, enum rlog_kind kind, int64_t *a, uint64_t *b)
 		*b = r.op[1];
 }
 
-const uint8_t *ev_callret(struct thr *t, int64_t *ret, const void *payload, uint64_t *len)
+static void record_callret(struct thr *t, int64_t ret, const void *payload, uint64_t n)
 {
-	uint64_t n = len ? *len : 0;
-	struct rlog_rec r;
 	uint8_t *p0, *p;
 
-	if (G.mode == SHIM_REPLAY) {
-		turn_take(t, &r, RLOG_CALLRET);
-		*ret = (int64_t)r.op[0];
-		if (len)
-			*len = r.payload_len;
-		return r.payload;
-	}
 	t->fence = 1;
 	p0 = G.mode == SHIM_RECORD ? log_reserve(t, 32 + n) : 0;
 	if (!p0)
-		return 0;
-	p = rlog_put(p0 + 1, rlog_zigzag(*ret));
+		return;
+	p = rlog_put(p0 + 1, rlog_zigzag(ret));
 	p = rlog_put(p, n);
 	if (n)
 		__builtin_memcpy(p, payload, n);
 	t->log.cur = p + n;
 	__atomic_store_n(p0, RLOG_CALLRET, __ATOMIC_RELEASE);
+}
+
+static const uint8_t *replay_callret(struct thr *t, int64_t *ret, uint64_t *len)
+{
+	struct rlog_rec r;
+
+	turn_take(t, &r, RLOG_CALLRET);
+	*ret = (int64_t)r.op[0];
+	if (len)
+		*len = r.payload_len;
+	return r.payload;
+}
+
+const uint8_t *ev_callret(struct thr *t, int64_t *ret, const void *payload, uint64_t *len)
+{
+	if (G.mode == SHIM_REPLAY)
+		return replay_callret(t, ret, len);
+	record_callret(t, *ret, payload, len ? *len : 0);
 	return 0;
 }
 

@@ -78,23 +78,22 @@ static void rec_walk(struct thr *t, const long *a, long ret, outs_walk *walk, vo
 	__atomic_store_n(p0, RLOG_SYSRET, __ATOMIC_RELEASE);
 }
 
-long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t check, outs_walk *walk, void *arg)
+static long record_walked(struct thr *t, long nr, const long *a, outs_walk *walk, void *arg)
 {
-	struct outs o = {.mode = OUTS_READ};
-	uint64_t op[10];
-	unsigned n = sys_pack(op, nr, a, nargs, check);
-	struct rlog_rec r;
 	long ret;
 
-	if (G.mode == SHIM_RECORD) {
-		sys_rec(t, op, n);
-		wait_begin_event(t);
-		ret = sys_wait_call(t, nr, a);
-		wait_end(t);
-		rec_walk(t, a, ret, walk, arg);
-		return ret;
-	}
-	sys_replay(t, op, n);
+	wait_begin_event(t);
+	ret = sys_wait_call(t, nr, a);
+	wait_end(t);
+	rec_walk(t, a, ret, walk, arg);
+	return ret;
+}
+
+static long replay_walked(struct thr *t, long nr, const long *a, outs_walk *walk, void *arg)
+{
+	struct outs o = {.mode = OUTS_READ};
+	struct rlog_rec r;
+
 	turn_done(t);
 	turn_take(t, &r, RLOG_SYSRET);
 	o.from = r.payload;
@@ -102,6 +101,19 @@ long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t
 	walk(&o, a, (long)r.op[0], arg);
 	sys_show(t, nr, a, (long)r.op[0]);
 	return (long)r.op[0];
+}
+
+long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t check, outs_walk *walk, void *arg)
+{
+	uint64_t op[10];
+	unsigned n = sys_pack(op, nr, a, nargs, check);
+
+	if (G.mode == SHIM_RECORD) {
+		sys_rec(t, op, n);
+		return record_walked(t, nr, a, walk, arg);
+	}
+	sys_replay(t, op, n);
+	return replay_walked(t, nr, a, walk, arg);
 }
 
 /* ---- several messages at once ---- */
@@ -207,26 +219,38 @@ static void measure_ring(uint64_t at, struct ring *r)
 	ring->magic = 0;
 }
 
+static long record_setup(struct thr *t, const long *a, struct ring *r)
+{
+	uint64_t op[10];
+	long ret;
+
+	sys_rec(t, op, sys_pack(op, SYS_io_setup, a, 2, 0));
+	ret = raw2(SYS_io_setup, a[0], a[1]);
+	if (ret == 0)
+		measure_ring(*(uint64_t *)a[1], r);
+	rec_walk(t, a, ret, walk_setup, r);
+	return ret;
+}
+
+/* The program gets plain memory where the ring was. */
+static long replay_setup(struct thr *t, const long *a, struct ring *r)
+{
+	long ret = sys_do_walk(t, SYS_io_setup, a, 2, 0, walk_setup, r);
+
+	if (ret == 0 && raw_failed(raw_mmap((void *)r->at, r->len, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)))
+		shim_fail("cannot map memory at the recorded address");
+	return ret;
+}
+
 static long aio_setup(struct thr *t, const long *a)
 {
 	struct ring r = {0}, *slot = find_ring(0);
-	uint64_t op[10];
 	long ret;
 
 	if (!slot)
 		return -11; /* EAGAIN */
-	if (G.mode == SHIM_RECORD) {
-		sys_rec(t, op, sys_pack(op, SYS_io_setup, a, 2, 0));
-		ret = raw2(SYS_io_setup, a[0], a[1]);
-		if (ret == 0)
-			measure_ring(*(uint64_t *)a[1], &r);
-		rec_walk(t, a, ret, walk_setup, &r);
-	} else {
-		ret = sys_do_walk(t, SYS_io_setup, a, 2, 0, walk_setup, &r);
-		if (ret == 0 && raw_failed(raw_mmap((void *)r.at, r.len, PROT_READ | PROT_WRITE,
-						    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)))
-			shim_fail("cannot map memory at the recorded address");
-	}
+	ret = (G.mode == SHIM_RECORD ? record_setup : replay_setup)(t, a, &r);
 	if (ret == 0)
 		*slot = r;
 	return ret;
