@@ -335,14 +335,14 @@ void note_damage(const struct rlog_damage *d)
 	__atomic_store_n(&n->ready, 1, __ATOMIC_RELEASE);
 }
 
-struct place {
+struct caller_text {
 	uint64_t pc;
 	char *out, *end;
 };
 
 static int describe(const struct map *m, void *arg)
 {
-	const struct place *at = arg;
+	const struct caller_text *at = arg;
 	char *p;
 
 	if (at->pc < m->lo || at->pc >= m->hi)
@@ -355,21 +355,21 @@ static int describe(const struct map *m, void *arg)
 	return 1;
 }
 
-static void describe_place(void *at)
+static void describe_at(void *at)
 {
 	maps_each(describe, at);
 }
 
 void describe_caller(uint64_t pc, char *out, unsigned n)
 {
-	struct place at = {pc, out, out + n};
+	struct caller_text at = {pc, out, out + n};
 	char *p = fmt_str(out, at.end, "0x");
 
 	fmt_hex(p, at.end, pc);
 	if (self)
-		own_stack_call(self, describe_place, &at);
+		own_stack_call(self, describe_at, &at);
 	else
-		describe_place(&at);
+		describe_at(&at);
 }
 
 const struct rlog_kind_info *shim_kinds(void)

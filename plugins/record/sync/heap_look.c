@@ -18,14 +18,14 @@ struct hidden { /* memory of the heap that cannot be read: a program may protect
 	uint64_t lo, hi;
 };
 
-struct look {
+struct unreadable {
 	struct hidden hidden[HIDDEN_MAX];
 	uint32_t nhidden;
 };
 
 static int note_hidden(const struct map *m, void *arg)
 {
-	struct look *k = arg;
+	struct unreadable *k = arg;
 
 	if (m->perms[0] != 'r' && m->hi > SHIM_HEAP_MAIN_ADDR &&
 	    is_heap((void *)(m->lo > SHIM_HEAP_MAIN_ADDR ? m->lo : SHIM_HEAP_MAIN_ADDR)) && k->nhidden < HIDDEN_MAX)
@@ -34,7 +34,7 @@ static int note_hidden(const struct map *m, void *arg)
 }
 
 /* The end of the hidden memory that overlaps [lo, hi); 0: none does. */
-static uint64_t behind_hidden(const struct look *k, uint64_t lo, uint64_t hi)
+static uint64_t after_hidden(const struct unreadable *k, uint64_t lo, uint64_t hi)
 {
 	for (uint32_t i = 0; i < k->nhidden; i++)
 		if (lo < k->hidden[i].hi && hi > k->hidden[i].lo)
@@ -122,13 +122,13 @@ static void look_at_header(struct arena *a, struct block *b)
 	detect_damaged(b, b->size, RLOG_DAMAGE_BEFORE, RLOG_DAMAGE_AT_END, (const uint8_t *)&b->size + 7);
 }
 
-static void look_at_arena(struct arena *a, char *first, const struct look *k)
+static void look_at_arena(struct arena *a, char *first, const struct unreadable *k)
 {
 	char *end = __atomic_load_n(&a->cur, __ATOMIC_ACQUIRE), *p = first;
 
 	while (p + sizeof(struct block) <= end) {
 		struct block *b = (struct block *)p;
-		uint64_t behind = behind_hidden(k, (uint64_t)p, (uint64_t)(b + 1));
+		uint64_t behind = after_hidden(k, (uint64_t)p, (uint64_t)(b + 1));
 		size_t size;
 
 		if (behind) { /* the next header that is whole */
@@ -139,21 +139,21 @@ static void look_at_arena(struct arena *a, char *first, const struct look *k)
 		}
 		if (!is_header(b, a->plain)) {
 			look_at_header(a, b);
-			for (p += 16; p + sizeof(*b) <= end && !behind_hidden(k, (uint64_t)p, (uint64_t)p + 16) &&
+			for (p += 16; p + sizeof(*b) <= end && !after_hidden(k, (uint64_t)p, (uint64_t)p + 16) &&
 				      !is_header((struct block *)p, a->plain);
 			     p += 16)
 				;
 			continue;
 		}
 		size = sizeof(*b) + class_size(b->cls);
-		if ((b->size & ~HEAP_SIZE_MASK) && !(k->nhidden && behind_hidden(k, (uint64_t)p, (uint64_t)p + size)))
+		if ((b->size & ~HEAP_SIZE_MASK) && !(k->nhidden && after_hidden(k, (uint64_t)p, (uint64_t)p + size)))
 			look(b);
 		p += size;
 	}
 }
 
 /* The bytes that a list does not use are canaries only as long as they are in quarantine. */
-static void look_at_quarantine(struct arena *a, const struct look *k)
+static void look_at_quarantine(struct arena *a, const struct unreadable *k)
 {
 	uint32_t in = __atomic_load_n(&a->in, __ATOMIC_ACQUIRE);
 
@@ -162,7 +162,7 @@ static void look_at_quarantine(struct arena *a, const struct look *k)
 		const uint8_t *at;
 		uint64_t size;
 
-		if (behind_hidden(k, (uint64_t)b, (uint64_t)(b + 1) + HEAP_FILL) || !is_tagged(b, b->size))
+		if (after_hidden(k, (uint64_t)b, (uint64_t)(b + 1) + HEAP_FILL) || !is_tagged(b, b->size))
 			continue;
 		size = b->size;
 		at = wrong_in_free(b, size & HEAP_SIZE_MASK, 0);
@@ -174,7 +174,7 @@ static void look_at_quarantine(struct arena *a, const struct look *k)
 
 static void look_at_all(void *unused)
 {
-	struct look all = {.nhidden = 0}, *k = &all;
+	struct unreadable all = {.nhidden = 0}, *k = &all;
 
 	(void)unused;
 	maps_each(note_hidden, k);

@@ -92,7 +92,7 @@ long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 	return (G.mode == SHIM_REPLAY ? replay_mem : record_mem)(t, nr, a, op, n);
 }
 
-static int open_kept(const uint64_t *st)
+static int open_recorded(const uint64_t *st)
 {
 	char path[400];
 	int fd;
@@ -147,7 +147,7 @@ long sys_ldt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 /* Replay: maps the recorded file. Past the end of the copy a page is a SIGBUS, as in the original. */
 static long map_kept(const uint64_t *st, const long *a, long addr)
 {
-	int fd = open_kept(st);
+	int fd = open_recorded(st);
 	long r;
 
 	r = (long)raw_mmap((void *)addr, (size_t)a[1], (int)a[2],
@@ -160,7 +160,7 @@ static long map_kept(const uint64_t *st, const long *a, long addr)
 
 static void patch_kept(const long *a, long at, const uint64_t *st)
 {
-	int fd = open_kept(st);
+	int fd = open_recorded(st);
 
 	patch_mapped(fd, (uint64_t)at, (uint64_t)a[1], (uint64_t)a[5], st);
 	raw_close(fd);
