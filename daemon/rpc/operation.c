@@ -107,7 +107,7 @@ static void death_text(const struct operation *op, int code, int status, struct 
 	const char *name = op->method->name;
 
 	if (op->garbled)
-		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that operation.h does not define", name);
+		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that is not a valid message", name);
 	else if (code == CLD_EXITED)
 		err_set(e, ERR_INTERNAL, "%s: the worker ended with status %d and no result", name, status);
 	else

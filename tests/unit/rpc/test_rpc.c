@@ -144,7 +144,7 @@ static void operation_errors(void **state)
 		{"budget", WIRE_E_BUDGET, "budget"},
 		{"crash", WIRE_E_INTERNAL, "SIGSEGV"},
 		{"exit", WIRE_E_INTERNAL, "status 3"},
-		{"garbage", WIRE_E_INTERNAL, "op.h does not define"},
+		{"garbage", WIRE_E_INTERNAL, "is not a valid message"},
 		{"half", WIRE_E_INTERNAL, "no result"},
 	};
 	struct peer p;
