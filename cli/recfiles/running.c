@@ -19,7 +19,7 @@
 #include "reclog/image.h"
 #include "reclog/reader.h"
 
-/* PIDs of processes that still record into a recording. */
+/* The PIDs of processes that still record into a recording. */
 struct running {
 	pid_t *pids;
 	size_t n;

@@ -12,7 +12,7 @@
  * Returns how many there were.
  */
 int criu_log_errors(const char *text, int lines, char *out, size_t size);
-/* The same of a file; 0 when it cannot be read. */
+/* The same for a file; 0 when it cannot be read. */
 int criu_log_file_errors(const char *path, int lines, char *out, size_t size);
 
 #endif

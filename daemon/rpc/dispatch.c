@@ -120,7 +120,7 @@ static void start(struct conn *c, const struct wire_msg *m, const struct wire_me
 	struct err e;
 
 	if (m->type != WIRE_MSG_REQUEST)
-		return; /* nobody to answer to */
+		return; /* a notification gets no answer */
 	if (operation_start(c, method, m->id, m->params, &e))
 		conn_send(c, wire_error_from(m->id, &e));
 }

@@ -3,9 +3,9 @@
  * rpc.h: the parts of the RPC server, shared by its files: conn.c, worker.c below operation.c, stop.c,
  * dispatch.c, server.c on top. Others include server.h.
  *
- * Who frees what: a connection is freed in its own event callback or by server_free only, an operation when its worker
- * was reaped; so either may use the other freely inside a callback. Sending never fails: an error of a socket shows in
- * its next event.
+ * Ownership: a connection is freed in its own event callback or by server_free only, an operation when its worker was
+ * reaped; so either may use the other freely inside a callback. Sending never fails: an error of a socket shows in its
+ * next event.
  */
 #ifndef FRED_RPC_RPC_H
 #define FRED_RPC_RPC_H

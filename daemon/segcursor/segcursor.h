@@ -188,8 +188,8 @@ int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uin
 		      struct stop *stop, struct err *e);
 
 /*
- * A search for the state most similar to one that is known in part only, among all times that the segment comes to pc.
- * It ends at a state that does not differ, at the end of the segment, or at a limit.
+ * A search for the state that is most similar to a partly known one, among all arrivals at pc in the segment. It ends
+ * at a state that does not differ, at the end of the segment, or at a limit.
  */
 struct segcur_similar {
 	uint64_t pc;

@@ -206,7 +206,7 @@ int segcur_count_before_walks(struct segcur *in, struct breaks *b, uint64_t *k, 
 int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
 /* The stops from the first mark up to the goal, which is now, by walking. More than 0: it cannot be done so. */
 int segcur_count_walked(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
-/* As that, and those before the first mark. */
+/* The same, plus the stops before the first mark. */
 int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
 
 /*
@@ -221,7 +221,7 @@ int segcur_step_copy(struct segcur *in, struct trace *t, int *sig, struct stop *
 /* Runs a copy to the next stop; one at its very PC counts. */
 int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks *b, const struct trace_limit *limit,
 		    struct stop *stop, struct err *e);
-/* As that; one at its very PC does not count. */
+/* The same, but a stop at its present PC does not count. */
 int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e);
 
 #endif

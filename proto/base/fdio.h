@@ -27,8 +27,8 @@ int read_file(const char *path, struct buf *out, struct err *e);
 /* Creates or truncates path and writes to it in place (for /proc, /sys, and files no one reads yet). */
 int write_file(const char *path, const void *data, size_t len, mode_t mode, struct err *e);
 /*
- * Replaces path by a file with these bytes: temporary file in the same folder, fsync, rename, fsync of
- * the folder. Whoever opens path sees the old or the new contents, also after a power failure.
+ * Replaces path by a file with these bytes: temporary file in the same folder, fsync, rename, fsync of the folder. A
+ * reader of path sees the old or the new contents, also after a power failure.
  */
 int write_file_atomic(const char *path, const void *data, size_t len, mode_t mode, struct err *e);
 

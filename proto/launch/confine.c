@@ -5,7 +5,7 @@
  * program that stands in its place.
  *
  * The list has what a replay executes: the loader's calls, those of syscalls.def that are made in both modes, the
- * recorder's own, and what harms nobody that functions call when an expression calls them in a copy.
+ * recorder's own, and harmless calls of functions that an expression calls in a copy.
  */
 #include "launch/confine.h"
 

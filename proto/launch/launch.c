@@ -237,8 +237,8 @@ static pid_t clone_child(int want_pid, struct err *e)
 		args.set_tid_size = 1;
 	}
 	/*
-	 * The kernel gives the PIDs of a killed process and of its threads back some time after it was
-	 * waited for, and tells nobody.
+	 * The kernel frees the PIDs of a killed process and of its threads some time after it was waited for, without
+	 * notice.
 	 */
 	for (int i = 0; i < PID_TRIES; i++) {
 		pid = clone_any(&args);

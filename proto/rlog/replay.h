@@ -123,7 +123,7 @@ enum replay_state {
 	REPLAY_ENDED = 2, /* all events done; stands at the last one */
 	REPLAY_DIVERGED = 3, /* see struct replay_diverge; the thread stands in the shim */
 	REPLAY_FAILED = 4, /* the shim could not do its work: message in text */
-	REPLAY_UNFIT = 5, /* in parallel: a thread waits for a lock inside libc, and nobody lets it go */
+	REPLAY_UNFIT = 5, /* in parallel: a thread waits for a lock inside libc, which no thread releases */
 };
 
 enum replay_flags {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.h: what threads wait for, as a process keeps it in its own memory, for those who look at it from outside:
- * `fredctl record` while it runs (cli/supervisor/deadlock.h), and a worker at a position of a replay. Freestanding.
+ * waits.h: what threads wait for. A process notes this in its own memory, where it is read from outside: `fredctl
+ * record` while it runs (cli/supervisor/deadlock.h), and a worker at a position of a replay. Freestanding.
  */
 #ifndef FRED_RLOG_WAITS_H
 #define FRED_RLOG_WAITS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c: JSON-RPC 2.0. Lines come from whoever can open the socket, so the parser takes nothing
- * for granted: duplicate keys, batches, wrong types and fractional ids are refused by name.
+ * message.c: JSON-RPC 2.0. Lines come from any process that can open the socket, so the parser takes nothing for
+ * granted: duplicate keys, batches, wrong types and fractional ids are refused by name.
  */
 #include "wire/message.h"
 

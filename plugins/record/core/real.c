@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* real.c: the functions behind the recorder's wrappers (real.def): where the libraries have them. */
+/* real.c: finds the functions that the recorder's wrappers call (real.def) in the libraries. */
 #include "record/core/real.h"
 #include "record/core/state.h"
 

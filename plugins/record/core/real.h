@@ -20,6 +20,6 @@ void *real_late(enum real_id id); /* of a library that the program may load when
 void *dl_find_real(const char *name); /* a function of the first library that is not the shim */
 struct link_map;
 void *dl_find_in(const struct link_map *m, const char *name); /* in one library; NULL: it has none of that name */
-const char *real_find(void); /* fills the table. The name of one that is missing; NULL: all are there */
+const char *real_find(void); /* fills the table. Returns the name of a missing function; NULL: all were found */
 
 #endif

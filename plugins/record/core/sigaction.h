@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sigaction.h: what the program has asked for each signal, and what the kernel is told instead (sigaction.c), for
- * sig.c. */
+/*
+ * sigaction.h: for each signal, the action that the program has asked for, and the one that the kernel is given
+ * instead (sigaction.c); used by sig.c.
+ */
 #ifndef FRED_RECORD_SIGACTION_H
 #define FRED_RECORD_SIGACTION_H
 

@@ -72,8 +72,8 @@ void turn_pass(struct thr *t);
 #define LEFT_DEEP 1024u /* bytes: turn_scrub() wipes them */
 void turn_scrub(void);
 /*
- * The same at the end of an event. A wait wipes from further down, so this reaches as far as that does: what the
- * program itself has left there, such as the loader where it bound a function, is wiped whether the thread waited or
+ * The same at the end of an event. A wait wipes from further down, so this wipes as far as a wait does: data that the
+ * program itself has left there (such as the loader, when it bound a function) is wiped whether the thread waited or
  * not.
  */
 #define LEFT_DEEP_DONE (LEFT_DEEP + 512u)

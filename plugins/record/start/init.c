@@ -199,7 +199,7 @@ static void start_events(struct thr *t)
 static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 {
 	if (map_control()) {
-		/* it has given up its rights, and nobody helps: it must run all the same */
+		/* it has given up its rights, and no keeper answers: it must run all the same */
 		raw_write_str(2, "fred: a process cannot reach the recording, and is not recorded\n");
 		return;
 	}

@@ -246,7 +246,7 @@ static void add_path(struct list *l, const char *path, uint64_t base)
 	raw_close(fd);
 }
 
-/* The program, and if it is a script the interpreters up to the one that is an ELF file. */
+/* Lists the program and, if it is a script, its interpreters, up to the one that is an ELF file. */
 static void add_program(struct list *l, const char *path)
 {
 	char line[257], *interp = line, *end;

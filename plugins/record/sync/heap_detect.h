@@ -36,7 +36,7 @@ enum detect_state { DETECT_INTACT, DETECT_DAMAGED, DETECT_PLAIN };
 enum detect_state detect_look(void *p);
 /* Frees p, which is DETECT_INTACT. */
 void detect_free(void *p);
-/* Frees a block that is damaged: nobody gets it again. */
+/* Frees a damaged block, which is never allocated again. */
 void detect_keep(struct block *b);
 
 /* heap_look.c: all blocks of the process, while recording: it ends, execs or forks. */

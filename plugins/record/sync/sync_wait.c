@@ -123,7 +123,7 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid
 	return ret;
 }
 
-/* On replay nobody waits in the real condition. */
+/* In a replay no thread waits in the real condition. */
 #define WAKE(name, kind)                                                                                               \
 	EXPORT int name(pthread_cond_t *c)                                                                             \
 	{                                                                                                              \
