@@ -85,10 +85,19 @@ static int explain_crash(struct explain *x, struct err *e)
 	return r || failure_returned(x, e) || because_of_bound(x, e) ? -1 : because_here(x, e);
 }
 
-/* Does the chain end in code of which no statement is known? */
+static bool has_source(const struct step *step)
+{
+	return json_is_string(json_object_get(step->location, "file"));
+}
+
+/* Does the chain lead out of what has sources, or name only the failure, in code of which no statement is known? */
 static bool names_no_statement(const struct explain *x)
 {
-	return !json_is_string(json_object_get(x->chain.v[x->chain.n - 1].location, "file"));
+	const struct step *first = &x->chain.v[0], *last = &x->chain.v[x->chain.n - 1];
+
+	if (has_source(last))
+		return false;
+	return x->chain.n == 1 ? x->end == END_DECIDED : has_source(first);
 }
 
 /* Also where one is in a function that the compiler has put into the other's. */
