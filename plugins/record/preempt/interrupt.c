@@ -111,16 +111,16 @@ static void run_time(const struct thr *t, struct point *p)
 		before = (t->preempt.mark_stamp - t->last_stamp) / mhz * 1000;
 	p->run_ns = now - t->preempt.mark_cpu + before / 2;
 	p->least_ns = now - t->preempt.mark_cpu + before / 8;
-	if (!G.serial || !t->gil || !mhz)
-		return;
-	slice = gil_slice_start(&since_slice);
-	since_slice = now - since_slice;
-	before = t->last_stamp > slice ? (t->last_stamp - slice) / mhz * 1000 : 0;
-	p->run_ns = since_slice > before ? since_slice - before : 0;
-	if (slice > t->last_stamp || p->run_ns > p->least_ns)
-		p->least_ns = p->run_ns;
-	if (p->run_ns < p->least_ns)
-		p->run_ns = p->least_ns;
+	if (G.serial && t->gil && mhz) {
+		slice = gil_slice_start(&since_slice);
+		since_slice = now - since_slice;
+		before = t->last_stamp > slice ? (t->last_stamp - slice) / mhz * 1000 : 0;
+		p->run_ns = since_slice > before ? since_slice - before : 0;
+		if (slice > t->last_stamp || p->run_ns > p->least_ns)
+			p->least_ns = p->run_ns;
+		if (p->run_ns < p->least_ns)
+			p->run_ns = p->least_ns;
+	}
 	if (t->preempt.left_cpu > t->preempt.mark_cpu && p->least_ns > computed_ns(t, now))
 		p->least_ns = computed_ns(t, now);
 }
@@ -249,6 +249,9 @@ static void tick(struct thr *t, ucontext_t *uc)
 	    !computes(t, t->preempt.spins ? SPUN_NS : LEAST_NS))
 		return; /* the timer comes again */
 	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
+		if (interrupt_in_shim(uc))
+			task_not_computing(
+				t); /* but the recorder: where it comes out, a replay is there too soon to look */
 		set_timer(t, SOON_NS, AGAIN_NS);
 		return;
 	}
