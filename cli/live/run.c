@@ -171,12 +171,7 @@ static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, s
 		stop_for(r, RSP_STEPPED, th->t.tid, 0);
 	if (yes < 0)
 		return -1;
-	if (r->stopped)
-		return 0;
-	yes = yes ? HIDDEN_NOT : stepper_hurry(&r->s, th, s, e);
-	if (yes == HIDDEN_SEEN)
-		stop_for(r, RSP_STEPPED, r->s.tid, 0);
-	return yes < 0 ? -1 : yes ? 0 : stepper_go_on(&r->s, th, e);
+	return r->stopped ? 0 : stepper_go_on(&r->s, th, e);
 }
 
 static void gone(struct run *r)

@@ -126,16 +126,6 @@ struct insn_regs {
 };
 void insn_regs(const uint8_t *code, size_t n, struct insn_regs *r);
 
-/* Where a thread may go from it: without registers, and without faults. */
-struct insn_way {
-	unsigned len; /* 0: it cannot be decoded */
-	bool falls_through; /* to the next instruction; also a call, when it returns */
-	bool syscall;
-	bool indirect; /* a jump or a call whose target is in a register or in memory */
-	int64_t target; /* of another jump, branch or call: from the address of the instruction; 0: none, or itself */
-};
-void insn_way(const uint8_t *code, size_t n, struct insn_way *w);
-
 /* The instruction at pc as text, in AT&T's syntax; "(bad)" if it cannot be decoded. */
 void insn_text(const uint8_t *code, size_t n, uint64_t pc, char *text, size_t size);
 

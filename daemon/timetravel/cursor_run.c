@@ -12,7 +12,6 @@
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 #include "trace/rep.h"
-#include "visibility/hidden_run.h"
 
 #define POLL_MS 2
 #define STOPS_ASK 256
@@ -27,7 +26,6 @@ struct run {
 	struct breaks_words words; /* of what is watched, as they were... */
 	uint64_t words_at; /* ... after this event */
 	struct shim_call shim_call;
-	struct hidden_run hidden;
 	int held; /* a signal that waits for the end of its step; 0: none */
 	uint32_t notify;
 	struct stall stall;
@@ -285,26 +283,6 @@ static bool is_for_later(struct run *r, struct group_thread *th, const struct tr
 	return true;
 }
 
-/* The stepped thread is not to be seen yet. 1: it has moved on by itself, as r->stop says, or as is still to be heard
- * of.
- */
-static int hurry(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
-{
-	int end;
-
-	if (th->t.tid != r->step || s->why != TRACE_STEPPED || r->held)
-		return 0;
-	r->hidden.shim_frames = &r->t->shim_frames;
-	r->hidden.visibility = &r->t->visibility;
-	r->hidden.breaks = &r->t->breaks;
-	end = hidden_run(&r->hidden, &r->t->group, th, &r->shim_call, e);
-	if (end == HIDDEN_SEEN) {
-		r->stop->kind = STOP_STEP;
-		r->t->tid = r->step;
-	}
-	return end < 0 ? -1 : end != HIDDEN_NOT;
-}
-
 /* A stop of one thread: r->stop is set when it is the debugger's, else the thread goes on. */
 static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, struct err *e)
 {
@@ -341,8 +319,7 @@ static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, s
 		r->t->tid = th->t.tid;
 		return 0;
 	}
-	yes = hurry(r, th, s, e);
-	return yes < 0 ? -1 : yes ? 0 : go_on(r, th, e);
+	return go_on(r, th, e);
 }
 
 /* The shim has something to say: it stands where it was told to stop, or cannot go on. */

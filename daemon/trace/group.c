@@ -380,22 +380,6 @@ static int take(struct group *g, pid_t tid, int status, struct group_thread **ou
 	return 1;
 }
 
-int group_give_back(struct group *g, struct group_thread *th, const struct trace_stop *stop, struct err *e)
-{
-	int r;
-
-	if (!WIFSTOPPED(stop->status)) {
-		if (th->t.tid == g->pid)
-			g->status = stop->status;
-		forget(g, th);
-		return 0;
-	}
-	r = is_internal(g, th, stop->status, e);
-	th->pending = !r;
-	th->stop = *stop;
-	return r < 0 ? -1 : 0;
-}
-
 static void sleep_for_child(unsigned ms)
 {
 	struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};

@@ -57,10 +57,6 @@ bool group_is_exit(const struct group_thread *th, const struct trace_stop *s, in
 bool group_is_dying(const struct trace_stop *s);
 int group_let_die(struct group *g, struct group_thread *th, struct err *e);
 
-/* A stop of a thread that the caller has moved itself: group_wait tells of it, as far as it would have done so. The
- * thread may be gone, or run on. */
-int group_give_back(struct group *g, struct group_thread *th, const struct trace_stop *stop, struct err *e);
-
 /* Takes over a single-threaded process that the caller traces already, and that is stopped. */
 int group_adopt(struct group *g, pid_t pid, struct err *e);
 /* Attaches to all threads of pid, and stops them. */

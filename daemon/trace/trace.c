@@ -334,16 +334,11 @@ int trace_hide_step(struct trace *t, struct err *e)
 	return trace_set_regs(t, &r, e);
 }
 
-int trace_step_for(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e)
-{
-	if (run(t, PTRACE_SINGLESTEP, sig, limit, out, e))
-		return -1;
-	return t->alive ? trace_hide_step(t, e) : 0;
-}
-
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e)
 {
-	return trace_step_for(t, sig, NULL, out, e);
+	if (run(t, PTRACE_SINGLESTEP, sig, NULL, out, e))
+		return -1;
+	return t->alive ? trace_hide_step(t, e) : 0;
 }
 
 int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e)

@@ -93,8 +93,6 @@ void trace_kill(struct trace *t);
 int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e);
 /* Executes one instruction. A `rep` instruction counts each iteration. */
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e);
-/* As that. limit: TRACE_TIMEOUT, if the instruction is a system call that waits. */
-int trace_step_for(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e);
 /*
  * A `syscall` leaves the flags in r11, also the one by which it was single-stepped. This is for who steps in another
  * way than by trace_step: nothing that the program can see tells of it.

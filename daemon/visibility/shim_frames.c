@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "visibility/hidden_code.h"
 
 /* What the kernel leaves at the stack pointer of a handler's caller: struct ucontext; gregs as in ucontext.h. */
 #define UC_GREGS 40
@@ -235,7 +234,6 @@ void shim_frames_fini(struct shim_frames *o)
 {
 	if (o->dwfl)
 		dwfl_end(o->dwfl);
-	hidden_code_free(o->code);
 	memset(o, 0, sizeof(*o));
 }
 
@@ -365,45 +363,6 @@ void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *
 
 	look_out(o, pid, r, &h);
 	shim_call->hidden = h.hidden;
-}
-
-struct hidden_frames {
-	const struct visibility *s;
-	uint64_t *pcs;
-	unsigned n, hidden; /* frames so far; those up to the outermost one of the shim */
-	struct user_regs_struct *visible;
-	bool outside; /* *visible is the frame that comes after those */
-};
-
-static bool note_hidden(void *arg, const struct user_regs_struct *r, bool interrupted_there)
-{
-	struct hidden_frames *h = arg;
-	bool shim = visibility_is_shim(h->s, r->rip);
-
-	(void)interrupted_there;
-	if (!shim && h->n == h->hidden && h->n) {
-		*h->visible = *r;
-		h->outside = true;
-	}
-	if (visibility_is_certain(h->s, r->rip) || h->n == SHIM_FRAMES_HIDDEN_MAX)
-		return false;
-	h->pcs[h->n++] = r->rip;
-	if (shim) {
-		h->hidden = h->n;
-		h->outside = false;
-	}
-	return true;
-}
-
-unsigned shim_frames_hidden(struct shim_frames *o, const struct visibility *s, pid_t pid,
-			    const struct user_regs_struct *r, uint64_t pcs[SHIM_FRAMES_HIDDEN_MAX],
-			    struct user_regs_struct *visible)
-{
-	struct hidden_frames h = {.s = s, .pcs = pcs, .visible = visible};
-
-	if (!visibility_is_certain(s, r->rip))
-		walk(o, s, pid, r, note_hidden, &h);
-	return h.outside && h.n < SHIM_FRAMES_HIDDEN_MAX ? h.hidden : 0;
 }
 
 bool shim_frames_hides(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r)

@@ -15,7 +15,6 @@ struct shim_frames {
 	Dwfl *dwfl; /* libdw's unwinder for the shim and libc; NULL: not opened yet */
 	int mem; /* while it unwinds: /proc/PID/mem */
 	const struct user_regs_struct *from; /* while it unwinds: the innermost frame */
-	struct hidden_code *code; /* visibility/hidden_run.h; NULL: not needed yet */
 };
 
 /* Both, of one process. */
@@ -42,14 +41,6 @@ bool shim_frames_of_call(struct shim_frames *o, const struct visibility *s, pid_
 /* Finds out by unwinding whether a thread is in a function of libc or the loader that the shim called. */
 void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid,
 				const struct user_regs_struct *r, struct shim_call *shim_call);
-/*
- * The PCs of the frames that are hidden, from the innermost outwards, and *visible, the frame outside of them (rip, rsp
- * and what a call preserves). How many there are; 0: the state is not hidden, or that frame is not found.
- */
-#define SHIM_FRAMES_HIDDEN_MAX 64
-unsigned shim_frames_hidden(struct shim_frames *o, const struct visibility *s, pid_t pid,
-			    const struct user_regs_struct *r, uint64_t pcs[SHIM_FRAMES_HIDDEN_MAX],
-			    struct user_regs_struct *visible);
 /* Is this state in a function that the shim has called: libc's, the loader's or its own? Then it is not visible. */
 bool shim_frames_hides(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
 /* As that, or anywhere in the shim but at the entry of a function. */

@@ -91,16 +91,6 @@ int stepper_sees(struct stepper *s, struct group_thread *th, const struct trace_
 	return shim_frames_sees(s->shim_frames, s->visibility, &s->shim_call, th->t.pid, s->before, &regs, s->handler);
 }
 
-int stepper_hurry(struct stepper *s, struct group_thread *th, const struct trace_stop *stop, struct err *e)
-{
-	if (th->t.tid != s->tid || stop->why != TRACE_STEPPED)
-		return HIDDEN_NOT;
-	s->hidden.shim_frames = s->shim_frames;
-	s->hidden.visibility = s->visibility;
-	s->hidden.breaks = s->breaks;
-	return hidden_run(&s->hidden, s->group, th, &s->shim_call, e);
-}
-
 const struct group_slot *stepper_watch(const struct stepper *s, const struct trace_stop *stop)
 {
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)

@@ -8,7 +8,6 @@
 
 #include "trace/group.h"
 #include "visibility/breakpoints.h"
-#include "visibility/hidden_run.h"
 #include "visibility/shim_frames.h"
 
 struct stepper {
@@ -22,7 +21,6 @@ struct stepper {
 	uint64_t before; /* the last instruction of that thread */
 	bool handler; /* ... and whether a handler began with it */
 	struct shim_call shim_call;
-	struct hidden_run hidden;
 };
 
 /* All threads stand: how the stepped one got to where it is. */
@@ -35,8 +33,6 @@ int stepper_go_on(struct stepper *s, struct group_thread *th, struct err *e);
 int stepper_off(struct stepper *s, struct group_thread *th, struct trace_stop *stop, struct err *e);
 /* 1: with this stop the stepped thread is at a visible state. 0, or -1 with e set. */
 int stepper_sees(struct stepper *s, struct group_thread *th, const struct trace_stop *stop, struct err *e);
-/* If not: goes on at full speed if that is quicker (hidden_run): enum hidden_end, or -1 with e set. */
-int stepper_hurry(struct stepper *s, struct group_thread *th, const struct trace_stop *stop, struct err *e);
 /* The watchpoint that this stop is of; NULL: none. */
 const struct group_slot *stepper_watch(const struct stepper *s, const struct trace_stop *stop);
 

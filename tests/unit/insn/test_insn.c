@@ -108,38 +108,6 @@ static void kinds(void **state)
 	}
 }
 
-static void ways(void **state)
-{
-	static const struct {
-		const char *code;
-		size_t n;
-		struct insn_way way;
-	} all[] = {
-		{CODE("\x90"), {.len = 1, .falls_through = true}},
-		{CODE("\xc3"), {.len = 1}},
-		{CODE("\xf4"), {.len = 1}},
-		{CODE("\x0f\x05"), {.len = 2, .falls_through = true, .syscall = true}},
-		{CODE("\xff\xd0"), {.len = 2, .falls_through = true, .indirect = true}},
-		{CODE("\x3e\xff\xe0"), {.len = 3, .indirect = true}},
-		{CODE("\xeb\xfe"), {.len = 2, .target = 0}},
-		{CODE("\x74\x10"), {.len = 2, .falls_through = true, .target = 0x12}},
-		{CODE("\xe8\xf0\xff\xff\xff"), {.len = 5, .falls_through = true, .target = -11}},
-		{CODE("\x06"), {0}},
-	};
-
-	(void)state;
-	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
-		struct insn_way w;
-
-		insn_way((const uint8_t *)all[k].code, all[k].n, &w);
-		assert_int_equal(w.len, all[k].way.len);
-		assert_int_equal(w.falls_through, all[k].way.falls_through);
-		assert_int_equal(w.syscall, all[k].way.syscall);
-		assert_int_equal(w.indirect, all[k].way.indirect);
-		assert_int_equal(w.target, all[k].way.target);
-	}
-}
-
 static void accesses(void **state)
 {
 	struct insn i = {(const uint8_t *)"\x8b\x04\x91", 3, &regs}; /* mov eax, [rcx+rdx*4] */
@@ -213,7 +181,6 @@ static void text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(origins), cmocka_unit_test(kinds),
-		cmocka_unit_test(ways),
 					   cmocka_unit_test(accesses), cmocka_unit_test(registers),
 					   cmocka_unit_test(text)};
 
