@@ -21,9 +21,8 @@
 #include "hunt/task.h"
 
 #define HANGUP_S 60.0 /* how long the child may take after the end of the program, before it is ended too */
-
 #define REST_S 2.0 /* how long what the program leaves behind may run on, without --timeout */
-#define REST_TICK_S 0.2 /* then it is looked whether anything is left that is no child of ours */
+#define REST_TICK_S 0.2 /* between looks for processes of the run that are not our children */
 
 /* ---- the child ---- */
 
@@ -46,7 +45,7 @@ static double rest_until(const struct child *c)
 	return c->timeout_s > 0 ? c->run->started_s + c->timeout_s : clock_s() + REST_S;
 }
 
-/* Ended by what a program does wrong, and not because somebody has ended it? */
+/* Did a fault or abort(3) end it, and not a signal by which processes are ended? */
 static bool is_crash(int status)
 {
 	static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP};

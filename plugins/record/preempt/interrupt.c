@@ -248,14 +248,14 @@ static void tick(struct thr *t, ucontext_t *uc)
 	if (t->depth || t->blocking || (G.serial && !t->gil && !joins) || (G.chaos && chaos_ops.runs(t)) ||
 	    !computes(t, t->preempt.spins ? SPUN_NS : LEAST_NS))
 		return; /* the timer comes again */
-	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
-		if (interrupt_in_shim(uc))
-			task_not_computing(
-				t); /* but the recorder: where it comes out, a replay is there too soon to look */
-		set_timer(t, SOON_NS, AGAIN_NS);
+	/* The recorder has computed, not the program: where that goes on, a replay has passed before it can look. */
+	if (interrupt_in_shim(uc)) {
+		task_not_computing(t);
+	} else if (!point_in_middle(uc)) {
+		interrupt_take(t, uc);
 		return;
 	}
-	interrupt_take(t, uc);
+	set_timer(t, SOON_NS, AGAIN_NS);
 }
 
 /* The program may use this signal too. */
