@@ -12,7 +12,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "base/maps.h"
 #include "base/str.h"
+#include "record/dispatch/sys_nr.h"
 #include "rlog/report.h"
 #include "segcursor/segcursor_int.h"
 #include "trace/blocked.h"
@@ -34,6 +36,7 @@ struct reporting {
 	struct goal *goal; /* where an interruption ends the segment; NULL: it ends at an event */
 	pid_t pid; /* of the copy */
 	struct trace *copy;
+	struct trace_walk walk;
 	unsigned asleep; /* consecutive checks at which it waited for another thread, which the copy lacks */
 	bool past; /* it has gone past the goal */
 };
@@ -185,47 +188,34 @@ static int settle(struct reporting *g, struct trace *t, const struct stop *stop,
 	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
 }
 
-/* System calls that change neither mappings nor threads nor how signals are handled. */
-static bool is_plain_call(uint64_t nr)
+/*
+ * System calls that a replay does not execute, but takes from the log: they change neither mappings nor threads nor how
+ * signals are handled. Of those with a function of their own, the three that programs make most often do not, either.
+ */
+static bool is_from_log(uint64_t nr)
 {
-	switch (nr) {
-	case SYS_read:
-	case SYS_write:
-	case SYS_readv:
-	case SYS_writev:
-	case SYS_pread64:
-	case SYS_pwrite64:
-	case SYS_lseek:
-	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_select:
-	case SYS_pselect6:
-	case SYS_epoll_wait:
-	case SYS_epoll_ctl:
-	case SYS_sendto:
-	case SYS_recvfrom:
-	case SYS_sendmsg:
-	case SYS_recvmsg:
-	case SYS_fstat:
-	case SYS_newfstatat:
-	case SYS_openat:
-	case SYS_close:
-	case SYS_sched_yield:
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-	case SYS_clock_gettime:
-	case SYS_gettimeofday:
-	case SYS_time:
-	case SYS_getpid:
-	case SYS_getppid:
-	case SYS_gettid:
-	case SYS_getrusage:
-	case SYS_getrandom:
-	case SYS_futex:
-		return true;
-	default:
-		return false;
-	}
+	static const bool from_log[] = {
+#define CLASS_REC true
+#define CLASS_QUICK true
+#define CLASS_MEM false
+#define CLASS_RAW false
+#define CLASS_NOSYS false
+#define CLASS_FN(f) false
+#define CLASS_PAIR(f, g) false
+#define SC(name, nargs, how, reads, writes) [__NR_##name] = CLASS_##how,
+#include "record/dispatch/syscalls.def"
+#undef SC
+#undef CLASS_PAIR
+#undef CLASS_FN
+#undef CLASS_NOSYS
+#undef CLASS_RAW
+#undef CLASS_MEM
+#undef CLASS_QUICK
+#undef CLASS_REC
+	};
+
+	return nr == SYS_openat || nr == SYS_fcntl || nr == SYS_futex ||
+	       (nr < sizeof(from_log) / sizeof(from_log[0]) && from_log[nr]);
 }
 
 static bool is_syscall(struct trace *t, uint64_t pc)
@@ -346,29 +336,50 @@ static bool cancelled(void *ctx)
 	return g->past || (g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx));
 }
 
-static int walk(struct reporting *g, struct trace *t, struct err *e)
+/* Can code change without a call of the kernel? Then translated code is out of date after it has run natively. */
+static int code_can_change(pid_t pid, bool *can, struct err *e)
+{
+	cleanup_maps struct maps m = {0};
+	struct mapping v;
+
+	*can = false;
+	if (maps_open(&m, pid, e))
+		return -1;
+	while (!*can && maps_next(&m, &v))
+		*can = v.exec && (v.write || v.shared);
+	return 0;
+}
+
+static int prepare_walk(struct reporting *g, struct trace *t, struct err *e)
 {
 	static const struct trace_walk_ops ops = {
 		.is_goal = is_goal, .full = full, .ended = ended, .cancelled = cancelled};
-	struct trace_walk w = {
+	struct user_regs_struct r;
+	bool changes;
+
+	if (code_can_change(t->pid, &changes, e))
+		return -1;
+	g->walk = (struct trace_walk){
 		.enter = g->in->seg.t->ctl->walk_addr,
 		.gadget = g->in->seg.gadget,
 		.end_watch = SEGMENT_TURN_ADDR,
 		.ops = &ops,
 		.ctx = g,
 		.ask = {.report = g->at},
+		.stays = !changes,
 	};
-	struct user_regs_struct r;
-
-	if (g->goal) {
-		if (trace_get_regs(g->goal->want, &r, e))
-			return -1;
-		w.ask.goal = g->goal->pc;
-		trace_walk_want(&w, &r);
-	}
-	if (trace_clear_all(t, e))
+	if (!g->goal)
+		return 0;
+	if (trace_get_regs(g->goal->want, &r, e))
 		return -1;
-	return trace_walk_go(&w, t, e);
+	g->walk.ask.goal = g->goal->pc;
+	trace_walk_want(&g->walk, &r);
+	return 0;
+}
+
+static int walk(struct reporting *g, struct trace *t, struct err *e)
+{
+	return trace_clear_all(t, e) ? -1 : trace_walk_go(&g->walk, t, e);
 }
 
 /* A fault in translated code: the program's own. Such a segment is the last one, or a handler follows. */
@@ -454,7 +465,7 @@ static bool goes_on(const struct reader_event *ev)
 	case RLOG_YIELD:
 		return true;
 	case RLOG_SYS:
-		return ev->has_result && ev->rec.nops && is_plain_call(ev->rec.op[0]);
+		return ev->has_result && ev->rec.nops && is_from_log(ev->rec.op[0]);
 	default:
 		return false;
 	}
@@ -539,7 +550,7 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 			"this recording was made by an older recorder, or with --malloc system: its heap and its "
 			"accesses cannot be looked at");
 	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) ||
-			      go_through(&g, &in.base, e)
+			      prepare_walk(&g, &in.base, e) || go_through(&g, &in.base, e)
 		      ? -1
 		      : 0;
 	breaks_fini(&goal.stop);

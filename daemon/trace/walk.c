@@ -179,6 +179,25 @@ static int run(struct trace_walk *w, struct trace *t, struct err *e)
 	return r;
 }
 
+/* The request, in memory that stayed, or in new memory. */
+static int request(struct trace_walk *w, struct trace *t, uint64_t *memory, struct err *e)
+{
+	const uint64_t resume = 1;
+
+	w->ask.start = w->ask.end = 0;
+	if (!w->memory) {
+		w->ask.branches_at = 0;
+		return map_memory(w, t, memory, e);
+	}
+	*memory = w->memory;
+	w->memory = 0;
+	return trace_write(t->pid, *memory + offsetof(struct replay_walk, pc), &w->ask.pc, sizeof(w->ask.pc), e) ||
+			       trace_write(t->pid, *memory + offsetof(struct replay_walk, resume), &resume,
+					   sizeof(resume), e)
+		       ? -1
+		       : 0;
+}
+
 /* Let the recorder make ready. The same results as run; the address where it stops first is not known before. */
 static int begin(struct trace_walk *w, struct trace *t, struct walk_state *s, uint64_t *memory, struct err *e)
 {
@@ -188,8 +207,7 @@ static int begin(struct trace_walk *w, struct trace *t, struct walk_state *s, ui
 	if (keep(t, s, e))
 		return FAILED;
 	w->ask.pc = s->r.rip;
-	w->ask.start = w->ask.end = w->ask.branches_at = 0;
-	if (map_memory(w, t, memory, e) || call_recorder(w, t, s, *memory, e) || trace_cont(t, 0, NULL, &stop, e))
+	if (request(w, t, memory, e) || call_recorder(w, t, s, *memory, e) || trace_cont(t, 0, NULL, &stop, e))
 		return FAILED;
 	if (!t->alive || !trace_is_int3(&stop))
 		return -WALK_CANNOT;
@@ -340,7 +358,11 @@ int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 		tell_changes(w);
 	if (r == -WALK_OVER || r == -WALK_CANNOT)
 		return -r;
-	if (trace_clear_all(t, e) || step_out(t, w->ask.at, true, e) || clean_up(w, t, memory, e))
+	if (trace_clear_all(t, e) || step_out(t, w->ask.at, true, e))
+		return -1;
+	if (r == -WALK_LEFT && w->stays && w->ask.can_resume)
+		w->memory = memory;
+	else if (clean_up(w, t, memory, e))
 		return -1;
 	return -r;
 }

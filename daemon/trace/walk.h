@@ -52,6 +52,12 @@ struct trace_walk {
 	struct replay_walk ask; /* the request (trace_walk_go sets pc) and the answer */
 	uint64_t told; /* changes that ops->changes has been told of */
 	uint64_t last_change; /* the caller's ask.nth_change, while that says when the log is full */
+	/*
+	 * The caller's: after LEFT, the translated code and its memory stay in the copy, for the next call with the
+	 * same struct, copy and request. Until then the copy may run, but not change what is executable.
+	 */
+	bool stays;
+	uint64_t memory; /* its own: what stayed; 0: nothing did */
 	bool resumed; /* the caller's: arrivals and goals add up several calls of trace_walk_go; changes and log are the
 			 last call's */
 };

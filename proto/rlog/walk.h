@@ -90,6 +90,12 @@ struct replay_walk {
 	 * recorder, which cannot. */
 	uint64_t branches, branches_at;
 	uint64_t report; /* the worker's: address of a struct replay_report in the copy; 0: none */
+	/*
+	 * The worker's: the walk before this one, whose struct this is and whose map was not unmapped, ended with LEFT.
+	 * It goes on at pc with what is translated already; counts add up, and nothing else of the request may differ.
+	 */
+	uint64_t resume;
+	uint64_t can_resume; /* the shim's; 0: of an older recorder */
 };
 
 #endif

@@ -3,8 +3,6 @@
 #ifndef FRED_RECORD_SYS_NR_H
 #define FRED_RECORD_SYS_NR_H
 
-#include "record/core/state.h"
-
 #include <sys/syscall.h>
 
 /* The macros of asm/unistd_64.h end with set_mempolicy_home_node (450) on Debian 12. */

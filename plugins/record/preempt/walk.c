@@ -126,6 +126,13 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 	return XLATE_LEAVE;
 }
 
+/* The place to start at; 0: none. */
+static void enter(struct walking *k, struct replay_walk *w)
+{
+	w->start = xlate_enter(k->x, w->pc);
+	shim_tell_back = xlate_back(k->x);
+}
+
 __attribute__((used)) static void walk_begin(struct replay_walk *w)
 {
 	static const struct xlate_ops ops = {
@@ -135,6 +142,11 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 
 	w->end = (uint64_t)walk_end;
 	w->start = 0;
+	w->can_resume = 1;
+	if (w->resume) {
+		enter(&k, w);
+		return;
+	}
 	count = (struct xlate_count){
 		.at = w->place,
 		.n = w->places,
@@ -161,8 +173,7 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 	xlate_count(k.x, &count, (uint64_t)walk_end);
 	w->count_at = (uint64_t)xlate_arrivals(k.x);
 	w->branches_at = (uint64_t)xlate_branches(k.x);
-	w->start = xlate_enter(k.x, w->pc);
-	shim_tell_back = xlate_back(k.x);
+	enter(&k, w);
 	if (!w->start)
 		xlate_free(k.x);
 }
