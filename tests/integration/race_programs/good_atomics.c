@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define LOAD(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 
@@ -40,6 +41,7 @@ static void *sets(void *arg)
 	m->text = 4;
 	m->next = NULL;
 	atomic_store_explicit(&head, m, memory_order_release);
+	getppid(); /* an event: a replay makes the stores before it, and not only at the end of the thread */
 	return arg;
 }
 
