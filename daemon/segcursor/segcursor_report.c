@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "base/maps.h"
 #include "base/str.h"
 #include "record/dispatch/sys_nr.h"
 #include "rlog/report.h"
@@ -336,29 +335,12 @@ static bool cancelled(void *ctx)
 	return g->past || (g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx));
 }
 
-/* Can code change without a call of the kernel? Then translated code is out of date after it has run natively. */
-static int code_can_change(pid_t pid, bool *can, struct err *e)
-{
-	cleanup_maps struct maps m = {0};
-	struct mapping v;
-
-	*can = false;
-	if (maps_open(&m, pid, e))
-		return -1;
-	while (!*can && maps_next(&m, &v))
-		*can = v.exec && (v.write || v.shared);
-	return 0;
-}
-
-static int prepare_walk(struct reporting *g, struct trace *t, struct err *e)
+static int prepare_walk(struct reporting *g, struct err *e)
 {
 	static const struct trace_walk_ops ops = {
 		.is_goal = is_goal, .full = full, .ended = ended, .cancelled = cancelled};
 	struct user_regs_struct r;
-	bool changes;
 
-	if (code_can_change(t->pid, &changes, e))
-		return -1;
 	g->walk = (struct trace_walk){
 		.enter = g->in->seg.t->ctl->walk_addr,
 		.gadget = g->in->seg.gadget,
@@ -366,7 +348,7 @@ static int prepare_walk(struct reporting *g, struct trace *t, struct err *e)
 		.ops = &ops,
 		.ctx = g,
 		.ask = {.report = g->at},
-		.stays = !changes,
+		.stays = true,
 	};
 	if (!g->goal)
 		return 0;
@@ -549,8 +531,8 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 			e, ERR_USAGE,
 			"this recording was made by an older recorder, or with --malloc system: its heap and its "
 			"accesses cannot be looked at");
-	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) ||
-			      prepare_walk(&g, &in.base, e) || go_through(&g, &in.base, e)
+	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) || prepare_walk(&g, e) ||
+			      go_through(&g, &in.base, e)
 		      ? -1
 		      : 0;
 	breaks_fini(&goal.stop);

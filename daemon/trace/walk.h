@@ -54,7 +54,7 @@ struct trace_walk {
 	uint64_t last_change; /* the caller's ask.nth_change, while that says when the log is full */
 	/*
 	 * The caller's: after LEFT, the translated code and its memory stay in the copy, for the next call with the
-	 * same struct, copy and request. Until then the copy may run, but not change what is executable.
+	 * same struct, copy and request. Until then the copy may run, but not map, unmap or protect memory.
 	 */
 	bool stays;
 	uint64_t memory; /* its own: what stayed; 0: nothing did */

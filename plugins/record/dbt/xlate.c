@@ -8,6 +8,8 @@
  *
  * Calls into the recorder are not translated. They get another return address: a stub in front of the call saves the
  * original one, and after the call `back` continues there.
+ *
+ * Code that the program may replace while it runs is compared with the original each time (xlate_fresh.c).
  */
 #include "record/dbt/xlate.h"
 #include "record/core/regs.h"
@@ -156,15 +158,31 @@ static int is_recorder(uint64_t pc)
 	return pc >= G.text_lo && pc < G.text_hi;
 }
 
+/* Up to the first branch, at most FRESH_INSNS instructions. */
+static uint64_t bytes_of_block(uint64_t pc)
+{
+	uint64_t to = pc;
+	struct insn i = {.kind = INSN_PLAIN};
+
+	for (unsigned n = 0; n < FRESH_INSNS && i.kind == INSN_PLAIN; n++) {
+		insn_decode((const uint8_t *)to, &i);
+		to += i.len;
+	}
+	return to - pc;
+}
+
 static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
 {
+	unsigned most = xlate_is_writable(x, pc) ? FRESH_INSNS : BLOCK_INSNS;
 	const uint8_t *p = (const uint8_t *)pc;
 	enum emit_noted noted = EMIT_ANYWHERE;
 	struct insn i;
 
+	if (most == FRESH_INSNS)
+		emit_fresh(x, c, pc, bytes_of_block(pc));
 	emit_report_room(x, c, pc);
 	for (unsigned n = 0;; n++) {
-		if (n == BLOCK_INSNS) { /* what is counted at p is counted there */
+		if (n == most) { /* what is counted at p is counted there */
 			put_go(x, c, (uint64_t)p);
 			return;
 		}
@@ -286,6 +304,23 @@ static void change(struct xlate *x, const struct site *s, uint64_t pc)
 	x->target = !nth ? (uint64_t)s->code : x->out ? x->out : pc;
 }
 
+/* The block at s is not what stands at its address now. Other blocks jump to it: it becomes a jump to the new one. */
+static void renew(struct xlate *x, const struct site *s)
+{
+	uint8_t **known = slot_of(x, s->pc);
+	uint64_t code;
+
+	if (*known == s->code)
+		*known = 0;
+	code = code_for(x, s->pc);
+	if (!code) {
+		stop(x, s->pc, 0);
+		return;
+	}
+	emit_jump_at(s->code, code);
+	x->target = code;
+}
+
 static uint64_t behind(uint64_t pc)
 {
 	struct insn i;
@@ -303,6 +338,10 @@ __attribute__((used)) static void leave(struct xlate *x)
 	if (s.kind == SITE_ARRIVED) {
 		x->target = x->out ? x->out : pc;
 		x->ops->arrived(x->arg, pc);
+		return;
+	}
+	if (s.kind == SITE_STALE) {
+		renew(x, &s);
 		return;
 	}
 	if (s.kind == SITE_FULL) {
@@ -370,6 +409,7 @@ struct xlate *xlate_new(uint64_t place, const struct xlate_ops *ops, void *arg)
 	x->thunk = (uint64_t)xlate_thunk;
 	x->stack = (uint64_t)x + len;
 	x->xsave = ((uint64_t)(x + 1) + 63) & ~63ull;
+	xlate_find_writable(x);
 	return x;
 }
 

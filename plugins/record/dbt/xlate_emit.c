@@ -271,8 +271,7 @@ void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const s
  */
 #define JUMP_BYTES 5
 
-/* As many bytes as there are; the rest of rax becomes 0. */
-static void put_load(struct cache *c, const struct xlate_word *w)
+void xlate_put_load(struct cache *c, const struct xlate_word *w)
 {
 	if (w->len == 8)
 		BYTES(c, 0x48, 0xa1); /* movabs, %rax */
@@ -306,7 +305,7 @@ void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc)
 	put_gs(c, STORE, RAX, GS(kept_rax));
 	put_gs(c, STORE, RCX, GS(kept_rcx));
 	for (unsigned i = 0; i < n; i++) {
-		put_load(c, &x->count->word[i]);
+		xlate_put_load(c, &x->count->word[i]);
 		put_gs(c, LOAD, RCX, GS(minus) + i * 8);
 		BYTES(c, 0x48, 0x8d, 0x0c, 0x01); /* lea (%rcx,%rax), %rcx */
 		BYTES(c, 0xe3, JUMP_BYTES); /* jrcxz */

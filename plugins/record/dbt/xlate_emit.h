@@ -18,6 +18,9 @@
 #define SITES (1u << 18)
 #define BLOCKS (1u << 19) /* a power of two */
 #define QUICK (1u << 20)
+#define XLATE_WRITABLE 32
+#define FRESH_INSNS 16 /* of a block that is compared with the original */
+#define FRESH_BYTES (FRESH_INSNS * 15)
 #define EXIT_BYTES 20 /* of an exit, and no less than of a jump in its place */
 #define NATIVE 32 /* calls into the recorder inside each other; 8 bytes each: their offsets are a byte */
 
@@ -32,14 +35,20 @@ enum site_kind {
 	SITE_ARRIVED,
 	SITE_CHANGED,
 	SITE_FULL,
+	SITE_STALE,
 	SITE_STOP
 };
 
 struct site {
 	uint64_t pc; /* GO: where to; CHANGED: 0: where `by` says */
-	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED, CHANGED and FULL: after it, the instruction there */
+	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED, CHANGED and FULL: after it, the instruction there; STALE:
+			  the block */
 	enum site_kind kind;
 	uint64_t from; /* CHANGED: see xlate_ops.changed */
+};
+
+struct xlate_range {
+	uint64_t lo, hi; /* [lo, hi) */
 };
 
 struct cache {
@@ -73,6 +82,8 @@ struct xlate {
 	unsigned ncaches;
 	uint32_t nsites;
 	uint8_t *back; /* where the recorder returns to */
+	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
+	unsigned nwritable;
 	struct site sites[SITES];
 	struct {
 		uint64_t pc;
@@ -105,6 +116,18 @@ void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const s
 void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc);
 /* What the words are now is what they are compared with from now on. */
 void xlate_see_words(struct xlate *x);
+
+/* Loads as many bytes as there are into rax, whose other bytes become 0. */
+void xlate_put_load(struct cache *c, const struct xlate_word *w);
+
+/*
+ * xlate_fresh.c: code that can change without a call of the kernel. Finds the mappings that have such code, once; is pc
+ * in one? Compares len bytes at pc with what they are now, at the start of a block: SITE_STALE if they differ. At most
+ * FRESH_BYTES. Changes no flag.
+ */
+void xlate_find_writable(struct xlate *x);
+int xlate_is_writable(const struct xlate *x, uint64_t pc);
+void emit_fresh(struct xlate *x, struct cache *c, uint64_t pc, uint64_t len);
 
 /* Where the instruction before was, as far as the block knows. */
 enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };
