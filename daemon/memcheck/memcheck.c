@@ -19,10 +19,10 @@
 /* ---- where it is ---- */
 
 /* pc 0: in the recorder's function that was called last. */
-static struct deed here(struct memcheck *m, uint64_t pc, uint64_t hits)
+static struct moment here(struct memcheck *m, uint64_t pc, uint64_t hits)
 {
 	const struct instrument *i = &m->i;
-	struct deed d = {.event = i->event, .thread = i->thread};
+	struct moment d = {.event = i->event, .thread = i->thread};
 	uint64_t frames[STACKS_DEPTH];
 	uint32_t n = 0;
 
@@ -66,7 +66,7 @@ static struct memory_finding *find(const struct memcheck *m, enum finding_kind k
 	return NULL;
 }
 
-struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes,
+struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct moment *at, bool writes,
 				    uint64_t addr, uint64_t len, const struct heap_piece *block)
 {
 	struct memory_finding *f = find(m, kind, at->stack, writes);
@@ -103,7 +103,7 @@ static bool is_string_read(const struct memcheck *m, const struct instrument_acc
 static void on_bad(struct memcheck *m, const struct instrument_access *a, uint64_t bad)
 {
 	enum finding_kind kind = blocks_is_freed(&m->blocks, bad) ? FINDING_FREED : FINDING_OUTSIDE;
-	struct deed at;
+	struct moment at;
 
 	if (is_string_read(m, a)) {
 		m->unchecked++;
@@ -167,7 +167,7 @@ static void function_reads(void *ctx, const char *function, uint64_t addr, uint6
 {
 	struct memcheck *m = ctx;
 	enum finding_kind kind;
-	struct deed at;
+	struct moment at;
 	uint64_t bad;
 
 	if (!blocks_is_heap(addr) || blocks_allow(&m->blocks, addr, len, &bad)) {
@@ -183,7 +183,7 @@ static void function_reads(void *ctx, const char *function, uint64_t addr, uint6
 static void function_overlaps(void *ctx, const char *function, uint64_t to, uint64_t from, uint64_t len)
 {
 	struct memcheck *m = ctx;
-	struct deed at = here(m, 0, 0);
+	struct moment at = here(m, 0, 0);
 
 	by_function(memcheck_add(m, FINDING_OVERLAP, &at, true, to, len,
 				 blocks_is_heap(to) ? blocks_near(&m->blocks, to) : NULL),
@@ -195,7 +195,7 @@ static void function_overlaps(void *ctx, const char *function, uint64_t to, uint
 static void on_free(struct memcheck *m, uint64_t addr)
 {
 	struct heap_piece *p = blocks_is_heap(addr) ? blocks_at(&m->blocks, addr) : NULL;
-	struct deed at = here(m, 0, 0);
+	struct moment at = here(m, 0, 0);
 
 	if (p && p->state == BLOCK_LIVE) {
 		if (m->follows)
@@ -213,7 +213,7 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 {
 	struct memcheck *m = ctx;
 	struct heap_piece *p = kind != REPORT_ALLOC && blocks_is_heap(a) ? blocks_at(&m->blocks, a) : NULL;
-	struct deed at;
+	struct moment at;
 
 	(void)i;
 	if (kind == REPORT_FREE) {
@@ -259,7 +259,7 @@ static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len
 	follow_written(&m->follow, addr, len);
 }
 
-static struct deed follow_here(void *ctx, uint64_t pc, uint64_t hits)
+static struct moment follow_here(void *ctx, uint64_t pc, uint64_t hits)
 {
 	return here(ctx, pc, hits);
 }
@@ -268,7 +268,7 @@ static void unwritten_used(void *ctx, enum unwritten_use use, const char *functi
 			   uint64_t pc, uint64_t hits, uint64_t addr)
 {
 	struct memcheck *m = ctx;
-	struct deed at = here(m, pc, hits);
+	struct moment at = here(m, pc, hits);
 	struct memory_finding *f = memcheck_add(m, FINDING_UNWRITTEN, &at, false, addr, 0, NULL);
 
 	if (!f)
@@ -336,7 +336,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 	instrument_init(&m->i, follows ? &all : &ops, m);
 	m->follows = follows;
 	if (follows)
-		follow_init(&m->follow, &m->i, &m->blocks, &follow_ops, m);
+		follow_init(&m->follow, &m->i, &follow_ops, m);
 	blocks_init(&m->blocks);
 	strings_init(&m->strings, &string_ops, m);
 	stacks_number(&m->stacks, NULL, 0);

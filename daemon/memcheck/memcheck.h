@@ -7,11 +7,11 @@
 #ifndef FRED_MEMCHECK_MEMCHECK_H
 #define FRED_MEMCHECK_MEMCHECK_H
 
+#include "instrument/blocks.h"
 #include "instrument/instrument.h"
-#include "memcheck/blocks.h"
-#include "memcheck/follow.h"
-#include "memcheck/stacks.h"
+#include "instrument/stacks.h"
 #include "memcheck/strings.h"
+#include "unwritten/follow.h"
 
 enum finding_kind {
 	FINDING_OUTSIDE, /* an access in the heap, outside of any block */
@@ -32,7 +32,7 @@ struct memory_finding {
 	uint64_t from; /* OVERLAP */
 	enum unwritten_use use; /* UNWRITTEN, and where that comes from */
 	struct follow_origin origin;
-	struct deed at; /* LEAK: where the first of the blocks was allocated */
+	struct moment at; /* LEAK: where the first of the blocks was allocated */
 	struct heap_piece block; /* nearby; state BLOCK_NONE: none is known */
 	uint64_t count; /* how often, from the same stack; LEAK: blocks */
 };
@@ -68,7 +68,7 @@ int memcheck_run(struct memcheck *m, struct nav *nav, uint64_t from, uint64_t to
 /* The process stands at the end: adds blocks that nothing points to. */
 int memcheck_leaks(struct memcheck *m, struct target *t, struct err *e);
 /* Adds a finding, or one more time of one that is known. *block may be NULL. The new one; NULL: it is known. */
-struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes,
+struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct moment *at, bool writes,
 				    uint64_t addr, uint64_t len, const struct heap_piece *block);
 
 #endif

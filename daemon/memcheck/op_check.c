@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
-#include "memcheck/deeds.h"
+#include "instrument/moments.h"
 #include "memcheck/memcheck.h"
 #include "memcheck/ops.h"
 #include "memcheck/suppressing.h"
@@ -21,7 +21,7 @@ struct check {
 	struct nav nav;
 	bool have_nav;
 	struct memcheck m;
-	struct deeds deeds;
+	struct moment_describer moments;
 	struct suppressions suppressions;
 	bool writes_suppressions;
 };
@@ -120,9 +120,9 @@ static char *words_of(const struct memory_finding *f)
 
 /* ---- JSON ---- */
 
-static json_t *known_deed_json(struct check *c, const struct deed *d)
+static json_t *known_moment_json(struct check *c, const struct moment *d)
 {
-	return d->thread ? deeds_json(&c->deeds, d) : json_null();
+	return d->thread ? moment_json(&c->moments, d) : json_null();
 }
 
 static json_t *block_json(struct check *c, const struct heap_piece *b)
@@ -130,13 +130,13 @@ static json_t *block_json(struct check *c, const struct heap_piece *b)
 	if (b->state == BLOCK_NONE)
 		return json_null();
 	return json_pack("{s:o, s:I, s:o, s:o}", "address", json_sprintf("0x%llx", U(b->at)), "bytes",
-			 (json_int_t)b->len, "allocated", known_deed_json(c, &b->made), "freed",
-			 b->state == BLOCK_FREED ? known_deed_json(c, &b->freed) : json_null());
+			 (json_int_t)b->len, "allocated", known_moment_json(c, &b->made), "freed",
+			 b->state == BLOCK_FREED ? known_moment_json(c, &b->freed) : json_null());
 }
 
 static json_t *origin_json(struct check *c, const struct follow_origin *from)
 {
-	json_t *o = known_deed_json(c, &from->at);
+	json_t *o = known_moment_json(c, &from->at);
 
 	if (json_is_object(o))
 		json_object_set_new(o, "memory", json_string(from->heap ? "heap" : "stack"));
@@ -145,7 +145,7 @@ static json_t *origin_json(struct check *c, const struct follow_origin *from)
 
 static json_t *finding_json(struct check *c, const struct memory_finding *f)
 {
-	json_t *o = deeds_json(&c->deeds, &f->at);
+	json_t *o = moment_json(&c->moments, &f->at);
 	char *words = words_of(f);
 
 	json_object_set_new(o, "kind", json_string(kinds[f->kind]));
@@ -199,8 +199,8 @@ static json_t *result_of(struct check *c, double since)
 		r, "reachable",
 		json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks", (json_int_t)m->reachable_blocks));
 	show_process(r, c->rec, c->process);
-	for (size_t k = 0; k < c->deeds.notes.n; k++)
-		show_note(r, c->deeds.notes.s[k]);
+	for (size_t k = 0; k < c->moments.notes.n; k++)
+		show_note(r, c->moments.notes.s[k]);
 	note_counts(c, r);
 	json_object_set_new(r, "stats",
 			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
@@ -261,7 +261,7 @@ static int run(struct check *c, struct err *e)
 		return -1;
 	if (!c->m.n)
 		return 0;
-	return deeds_open(&c->deeds, c->rec, &c->nav, &c->m.stacks, e);
+	return moment_describer_open(&c->moments, c->rec, &c->nav, &c->m.stacks, e);
 }
 
 int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -285,7 +285,7 @@ int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, s
 		r = run(&c, e);
 	if (!r)
 		*result = result_of(&c, since);
-	deeds_fini(&c.deeds);
+	moment_describer_fini(&c.moments);
 	suppressions_fini(&c.suppressions);
 	memcheck_fini(&c.m);
 	if (c.have_nav)

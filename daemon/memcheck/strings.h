@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "memcheck/imports.h"
+#include "instrument/imports.h"
 
 /* A call that has not returned. */
 struct string_call {

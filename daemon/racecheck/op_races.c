@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
-#include "memcheck/deeds.h"
+#include "instrument/moments.h"
 #include "racecheck/ops.h"
 #include "racecheck/racecheck.h"
 #include "racecheck/values.h"
@@ -20,7 +20,7 @@ struct check {
 	struct nav nav;
 	bool have_nav;
 	struct racecheck r;
-	struct deeds deeds;
+	struct moment_describer moments;
 	uint64_t reached; /* the event up to which it was checked */
 	char *diverged; /* the replay got no further: why; NULL: it did */
 };
@@ -74,7 +74,7 @@ static char *words_of(const struct race *f)
 
 static json_t *end_json(struct check *c, const struct race_end *x)
 {
-	json_t *o = deeds_json(&c->deeds, &x->at);
+	json_t *o = moment_json(&c->moments, &x->at);
 
 	json_object_set_new(o, "access", json_string(what(x)));
 	json_object_set_new(o, "write", json_boolean(x->writes));
@@ -90,7 +90,7 @@ static json_t *block_json(struct check *c, const struct race *f)
 		return json_null();
 	return json_pack("{s:o, s:I, s:I, s:o}", "address", json_sprintf("0x%llx", U(b->at)), "bytes",
 			 (json_int_t)b->len, "offset", (json_int_t)(f->addr - b->at), "allocated",
-			 b->made.thread ? deeds_json(&c->deeds, &b->made) : json_null());
+			 b->made.thread ? moment_json(&c->moments, &b->made) : json_null());
 }
 
 static json_t *variable_json(const struct race *f)
@@ -156,8 +156,8 @@ static json_t *result_of(struct check *c, double since)
 		json_array_append_new(list, finding_json(c, &m->v[k]));
 	r = json_pack("{s:b, s:o}", "clean", !m->n && is_whole(c), "findings", list);
 	show_process(r, c->rec, c->process);
-	for (size_t k = 0; k < c->deeds.notes.n; k++)
-		show_note(r, c->deeds.notes.s[k]);
+	for (size_t k = 0; k < c->moments.notes.n; k++)
+		show_note(r, c->moments.notes.s[k]);
 	note_counts(c, r);
 	json_object_set_new(r, "stats",
 			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
@@ -226,7 +226,7 @@ static int look(struct check *c, struct err *e)
 	values_compare(&c->r, &c->nav, &ignored);
 	if (nav_goto(&c->nav, c->diverged ? last_event(c) : total, e))
 		return -1;
-	return deeds_open(&c->deeds, c->rec, &c->nav, &c->r.stacks, e);
+	return moment_describer_open(&c->moments, c->rec, &c->nav, &c->r.stacks, e);
 }
 
 int op_check_races(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -244,7 +244,7 @@ int op_check_races(const json_t *params, struct op_ctx *ctx, json_t **result, st
 	}
 	if (!r)
 		*result = result_of(&c, since);
-	deeds_fini(&c.deeds);
+	moment_describer_fini(&c.moments);
 	racecheck_fini(&c.r);
 	if (c.have_nav)
 		nav_fini(&c.nav);

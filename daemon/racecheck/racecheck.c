@@ -268,9 +268,9 @@ static void race(void *ctx, const struct detect_access *earlier, const struct de
 
 /* ---- the heap ---- */
 
-static struct deed here(struct racecheck *r)
+static struct moment here(struct racecheck *r)
 {
-	struct deed d = {.event = r->i.event, .thread = r->i.thread};
+	struct moment d = {.event = r->i.event, .thread = r->i.thread};
 	const struct instrument_frame *f = call_of_program(r);
 	uint64_t calls[STACKS_DEPTH];
 
@@ -311,7 +311,7 @@ static void freed(struct racecheck *r, struct heap_piece *p)
 {
 	const struct instrument_frame *f = call_of_program(r);
 	struct race_site s = {.path = path_now(r), .kind = RACE_FREE, .pc = f ? f->pc : 0, .shown = f ? f->pc : 0};
-	struct deed at = here(r);
+	struct moment at = here(r);
 
 	blocks_free(&r->blocks, p, &at);
 	if (!r->many || is_owned(r, p->at))
@@ -324,7 +324,7 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 {
 	struct racecheck *r = ctx;
 	struct heap_piece *p = kind != REPORT_ALLOC && blocks_is_heap(a) ? blocks_at(&r->blocks, a) : NULL;
-	struct deed at;
+	struct moment at;
 
 	(void)i;
 	if (kind == REPORT_ALLOC && a) {

@@ -6,9 +6,9 @@
 #ifndef FRED_RACECHECK_RACECHECK_H
 #define FRED_RACECHECK_RACECHECK_H
 
+#include "instrument/blocks.h"
 #include "instrument/instrument.h"
-#include "memcheck/blocks.h"
-#include "memcheck/stacks.h"
+#include "instrument/stacks.h"
 #include "racecheck/kernel.h"
 #include "racecheck/names.h"
 #include "racecheck/paths.h"
@@ -31,7 +31,7 @@ struct race_site {
 
 /* One of the two. */
 struct race_end {
-	struct deed at;
+	struct moment at;
 	enum race_site_kind kind;
 	bool writes;
 	uint64_t addr, len; /* what it accesses of what both do */

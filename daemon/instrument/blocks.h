@@ -3,8 +3,8 @@
  * blocks.h: the heap as the program sees it: which bytes of the recorder's arenas (rlog/heap.h) belong to an allocated
  * block (as many as were asked for), and what is known of each block.
  */
-#ifndef FRED_MEMCHECK_BLOCKS_H
-#define FRED_MEMCHECK_BLOCKS_H
+#ifndef FRED_INSTRUMENT_BLOCKS_H
+#define FRED_INSTRUMENT_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,13 +12,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-
-/* Where in the recording something was done to a block. */
-struct deed {
-	uint64_t event, pc, hits; /* the position; pc 0: the event alone */
-	uint32_t thread; /* ordinal; 0: not known, before the first state that was looked at */
-	uint32_t stack; /* stacks.h */
-};
+#include "instrument/stacks.h"
 
 enum block_state { BLOCK_NONE = 0, BLOCK_LIVE, BLOCK_FREED };
 
@@ -26,7 +20,7 @@ struct heap_piece {
 	uint64_t at, len; /* at 0: an empty place of the table */
 	enum block_state state;
 	bool reached; /* leaks.c */
-	struct deed made, freed;
+	struct moment made, freed;
 };
 
 struct blocks {
@@ -52,8 +46,8 @@ struct heap_piece *blocks_at(const struct blocks *b, uint64_t at);
 /* The block in which addr is, or the one nearest to it of those near; NULL: there is none. */
 struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr);
 
-void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct deed *made);
-void blocks_free(struct blocks *b, struct heap_piece *p, const struct deed *freed);
+void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct moment *made);
+void blocks_free(struct blocks *b, struct heap_piece *p, const struct moment *freed);
 void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len);
 /* The block begins at `at`, inside its memory, and ends where it did. */
 void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at);

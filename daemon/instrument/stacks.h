@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* stacks.h: call stacks, each kept once, by number. */
-#ifndef FRED_MEMCHECK_STACKS_H
-#define FRED_MEMCHECK_STACKS_H
+/* stacks.h: call stacks, each kept once, by number; and the moments of a recording at which something was done. */
+#ifndef FRED_INSTRUMENT_STACKS_H
+#define FRED_INSTRUMENT_STACKS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define STACKS_DEPTH 32 /* frames that are kept, from the innermost */
+
+/* When and where something was done, such as an access or the allocation of a block. */
+struct moment {
+	uint64_t event, pc, hits; /* the position; pc 0: the event alone */
+	uint32_t thread; /* ordinal; 0: unknown, it was before the replayed part of the timeline */
+	uint32_t stack; /* the number of its call stack */
+};
 
 struct kept_stack {
 	uint32_t n;

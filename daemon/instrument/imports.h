@@ -4,8 +4,8 @@
  * of it names the function and the word from which its address is taken (through the procedure linkage table or not).
  * Read from the memory of the process, which is not trusted.
  */
-#ifndef FRED_MEMCHECK_IMPORTS_H
-#define FRED_MEMCHECK_IMPORTS_H
+#ifndef FRED_INSTRUMENT_IMPORTS_H
+#define FRED_INSTRUMENT_IMPORTS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unwritten_vectors.c: what instructions on vectors make of bytes that were never written. */
-#include "memcheck/unwritten_int.h"
+/* vectors.c: what instructions on vectors make of bytes that were never written. */
+#include "unwritten/bits.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* format_args.h: which arguments of printf and the like were never written, as their format uses them. */
-#ifndef FRED_MEMCHECK_FORMAT_ARGS_H
-#define FRED_MEMCHECK_FORMAT_ARGS_H
+#ifndef FRED_UNWRITTEN_FORMAT_ARGS_H
+#define FRED_UNWRITTEN_FORMAT_ARGS_H
 
-#include "memcheck/unwritten.h"
+#include "unwritten/unwritten.h"
 
 struct format_args {
 	struct unwritten *u;

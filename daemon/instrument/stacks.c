@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks.c: see stacks.h. */
-#include "memcheck/stacks.h"
+#include "instrument/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>

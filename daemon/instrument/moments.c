@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* deeds.c: see deeds.h. */
-#include "memcheck/deeds.h"
+/* moments.c: see moments.h. */
+#include "instrument/moments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static char *module_of(pid_t pid, uint64_t pc)
 }
 
 /* The frames by GDB's knowledge of the code; it is attached to the process. */
-static void resolve(const struct deeds *d, const struct kept_stack *k, struct stack *s)
+static void resolve(const struct moment_describer *d, const struct kept_stack *k, struct stack *s)
 {
 	s->frames = xcalloc(k->n + 1, sizeof(*s->frames));
 	for (uint32_t i = 0; i < k->n; i++) {
@@ -44,19 +44,19 @@ static void resolve(const struct deeds *d, const struct kept_stack *k, struct st
 		location_of(&s->location, &s->frames[stack_user_frame(s->frames, s->n)]);
 }
 
-static json_t *thread_json(struct deeds *d, const struct deed *deed)
+static json_t *thread_json(struct moment_describer *d, const struct moment *moment)
 {
 	struct timeline_where w;
 	struct err ignored;
-	pid_t tid = target_tid(&d->nav->t, deed->thread);
+	pid_t tid = target_tid(&d->nav->t, moment->thread);
 
-	if (!tid && !timeline_find(d->nav->t.tl, deed->event + 1, &w, &ignored))
+	if (!tid && !timeline_find(d->nav->t.tl, moment->event + 1, &w, &ignored))
 		tid = w.tid;
-	return show_thread(&d->nav->t, d->nav->t.pid, deed->thread, tid);
+	return show_thread(&d->nav->t, d->nav->t.pid, moment->thread, tid);
 }
 
 /* Notes belong to the result, each once. */
-static void take_notes(struct deeds *d, json_t *o)
+static void take_notes(struct moment_describer *d, json_t *o)
 {
 	json_t *note;
 	size_t k;
@@ -66,23 +66,23 @@ static void take_notes(struct deeds *d, json_t *o)
 	json_object_del(o, "notes");
 }
 
-json_t *deeds_json(struct deeds *d, const struct deed *deed)
+json_t *moment_json(struct moment_describer *d, const struct moment *moment)
 {
-	json_t *position = json_pack("{s:I, s:I, s:o}", "event", (json_int_t)deed->event, "events_total",
-				     (json_int_t)nav_total(d->nav), "thread", thread_json(d, deed)),
+	json_t *position = json_pack("{s:I, s:I, s:o}", "event", (json_int_t)moment->event, "events_total",
+				     (json_int_t)nav_total(d->nav), "thread", thread_json(d, moment)),
 	       *o = json_object();
 	struct stack s = {0};
 
-	if (deed->pc) {
-		json_object_set_new(position, "pc", json_sprintf("0x%llx", U(deed->pc)));
-		json_object_set_new(position, "hits", json_integer((json_int_t)deed->hits));
+	if (moment->pc) {
+		json_object_set_new(position, "pc", json_sprintf("0x%llx", U(moment->pc)));
+		json_object_set_new(position, "hits", json_integer((json_int_t)moment->hits));
 		json_object_set_new(o, "at",
-				    json_sprintf("%llu/0x%llx#%llu", U(deed->event), U(deed->pc), U(deed->hits)));
+				    json_sprintf("%llu/0x%llx#%llu", U(moment->event), U(moment->pc), U(moment->hits)));
 	} else {
-		json_object_set_new(o, "at", json_sprintf("%llu", U(deed->event)));
+		json_object_set_new(o, "at", json_sprintf("%llu", U(moment->event)));
 	}
 	json_object_set_new(o, "position", position);
-	resolve(d, d->stacks->v[deed->stack], &s);
+	resolve(d, d->stacks->v[moment->stack], &s);
 	json_object_set_new(o, "location", show_location(&s.location));
 	json_object_set_new(o, "backtrace", show_frames(&s));
 	stack_fini(&s);
@@ -91,13 +91,14 @@ json_t *deeds_json(struct deeds *d, const struct deed *deed)
 	return o;
 }
 
-int deeds_open(struct deeds *d, const struct rec *rec, struct nav *nav, const struct stacks *stacks, struct err *e)
+int moment_describer_open(struct moment_describer *d, const struct rec *rec, struct nav *nav,
+			  const struct stacks *stacks, struct err *e)
 {
-	*d = (struct deeds){.rec = rec, .nav = nav, .stacks = stacks, .g = gdb_new(NULL, e)};
+	*d = (struct moment_describer){.rec = rec, .nav = nav, .stacks = stacks, .g = gdb_new(NULL, e)};
 	return d->g && !gdb_attach(d->g, nav->t.pid, e) ? 0 : -1;
 }
 
-void deeds_fini(struct deeds *d)
+void moment_describer_fini(struct moment_describer *d)
 {
 	gdb_free(d->g);
 	strv_fini(&d->notes);

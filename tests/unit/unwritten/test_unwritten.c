@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "memcheck/unwritten.h"
+#include "unwritten/unwritten.h"
 
 #define THREAD 1
 #define NEVER 0x10000u /* memory that was never written, from its fourth byte on */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* unwritten_memory.c: the memory of unwritten.h. A page without an entry was written. */
+/* memory.c: the memory of unwritten.h. A page without an entry was written. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "memcheck/unwritten.h"
+#include "unwritten/unwritten.h"
 
 #define PAGE 4096u
 #define FIRST 1024 /* a power of two */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* blocks.c: see blocks.h. */
-#include "memcheck/blocks.h"
+#include "instrument/blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +169,7 @@ struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr)
 	return best;
 }
 
-void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct deed *made)
+void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct moment *made)
 {
 	struct heap_piece *p;
 
@@ -183,7 +183,7 @@ void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct deed *
 	allow(b, at, len);
 }
 
-void blocks_free(struct blocks *b, struct heap_piece *p, const struct deed *freed)
+void blocks_free(struct blocks *b, struct heap_piece *p, const struct moment *freed)
 {
 	forbid(b, p->at, p->len, FREED);
 	p->state = BLOCK_FREED;
@@ -200,7 +200,7 @@ void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len)
 
 void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at)
 {
-	struct deed made = p->made;
+	struct moment made = p->made;
 	uint64_t end = p->at + p->len;
 
 	forbid(b, p->at, p->len, 0);
@@ -211,7 +211,7 @@ void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at)
 
 /* ---- what the process has ---- */
 
-static const struct deed unknown;
+static const struct moment unknown;
 
 /* The block after this header, as it is in memory. */
 static void see(struct blocks *b, uint64_t at, const struct heap_block *h)

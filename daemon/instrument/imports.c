@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* imports.c: see imports.h. A file is read when a word of its memory is first asked for. */
-#include "memcheck/imports.h"
+#include "instrument/imports.h"
 
 #include <elf.h>
 #include <stdlib.h>

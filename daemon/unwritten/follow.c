@@ -6,14 +6,14 @@
  * What the recorder and the functions of libc that it calls write is not told. Where one of its functions is called,
  * what its arguments point to counts as written, unless that function is known to write nothing there.
  */
-#include "memcheck/follow.h"
+#include "unwritten/follow.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "base/str.h"
-#include "memcheck/format_args.h"
+#include "unwritten/format_args.h"
 
 #define STACK_BASE 65536u /* above the first stack pointer of a thread */
 #define WRITTEN_LEAST 256u /* bytes that a call whose outputs are not known may have written at an argument */
@@ -129,13 +129,11 @@ static void uses(void *ctx, enum unwritten_use use, uint32_t origin)
 	f->ops->uses(f->ctx, use, NULL, &f->origins[origin], f->now_pc, f->now_hits, 0);
 }
 
-void follow_init(struct unwritten_follow *f, struct instrument *i, const struct blocks *blocks,
-		 const struct follow_ops *ops, void *ctx)
+void follow_init(struct unwritten_follow *f, struct instrument *i, const struct follow_ops *ops, void *ctx)
 {
 	*f = (struct unwritten_follow){.ops = ops,
 				       .ctx = ctx,
 				       .i = i,
-				       .blocks = blocks,
 				       .origins = xcalloc(1, sizeof(struct follow_origin)),
 				       .norigins = 1,
 				       .origins_cap = 1,
@@ -161,7 +159,7 @@ void follow_fini(struct unwritten_follow *f)
 
 /* ---- origins ---- */
 
-static uint32_t add_origin(struct unwritten_follow *f, bool heap, const struct deed *at)
+static uint32_t add_origin(struct unwritten_follow *f, bool heap, const struct moment *at)
 {
 	if (f->norigins == f->origins_cap) {
 		f->origins_cap *= 2;
@@ -172,7 +170,7 @@ static uint32_t add_origin(struct unwritten_follow *f, bool heap, const struct d
 }
 
 /* Blocks that were allocated by the same calls have one origin. */
-static uint32_t block_origin(struct unwritten_follow *f, const struct deed *made)
+static uint32_t block_origin(struct unwritten_follow *f, const struct moment *made)
 {
 	if (made->stack >= f->nby_stack) {
 		size_t n = made->stack * 2 + 64;
@@ -189,7 +187,7 @@ static uint32_t block_origin(struct unwritten_follow *f, const struct deed *made
 static uint32_t frame_origin(struct unwritten_follow *f, uint32_t code, uint64_t pc, uint64_t hits)
 {
 	if (!f->codes[code].frame) {
-		struct deed at = f->ops->here(f->ctx, pc, hits);
+		struct moment at = f->ops->here(f->ctx, pc, hits);
 
 		f->codes[code].frame = add_origin(f, false, &at);
 	}
@@ -436,7 +434,7 @@ static bool is_programs(const struct unwritten_follow *f, unsigned block)
 	return !(block & REPORT_BLOCK_INNER) && !pending_of(f)->outer_sp;
 }
 
-void follow_alloc(struct unwritten_follow *f, uint64_t at, uint64_t len, unsigned block, const struct deed *made)
+void follow_alloc(struct unwritten_follow *f, uint64_t at, uint64_t len, unsigned block, const struct moment *made)
 {
 	bool never = !(block & REPORT_BLOCK_ZERO) && is_programs(f, block);
 

@@ -6,8 +6,8 @@
  *
  * Where it is not known what becomes of them, they count as written, so that nothing is told that is not so.
  */
-#ifndef FRED_MEMCHECK_UNWRITTEN_H
-#define FRED_MEMCHECK_UNWRITTEN_H
+#ifndef FRED_UNWRITTEN_UNWRITTEN_H
+#define FRED_UNWRITTEN_UNWRITTEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unwritten_bits.c: the bits of registers and operands. See unwritten_int.h. */
-#include "memcheck/unwritten_int.h"
+/* bits.c: the bits of registers and operands. See bits.h. */
+#include "unwritten/bits.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unwritten_numbers.c: what instructions on whole numbers make of bits that were never written. */
-#include "memcheck/unwritten_int.h"
+/* numbers.c: what instructions on whole numbers make of bits that were never written. */
+#include "unwritten/bits.h"
 
 #include <string.h>
 

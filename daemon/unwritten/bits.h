@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwritten_int.h: what the files of unwritten.h share: the state while one instruction is executed, and access to its
+ * bits.h: what the files of unwritten.h share: the state while one instruction is executed, and access to its
  * operands. In all masks a set bit was never written.
  */
-#ifndef FRED_MEMCHECK_UNWRITTEN_INT_H
-#define FRED_MEMCHECK_UNWRITTEN_INT_H
+#ifndef FRED_UNWRITTEN_BITS_H
+#define FRED_UNWRITTEN_BITS_H
 
-#include "memcheck/unwritten.h"
+#include "unwritten/unwritten.h"
 
 struct bits_state {
 	struct unwritten *u;
@@ -16,7 +16,7 @@ struct bits_state {
 	uint32_t origin; /* of what the sources have */
 };
 
-/* ---- registers and operands: unwritten_bits.c ---- */
+/* ---- registers and operands: bits.c ---- */
 
 bool bits_any(const uint8_t *bits, unsigned len);
 void bits_mark(struct unwritten_thread *t, unsigned reg, bool dirty, uint32_t origin);
@@ -34,7 +34,7 @@ bool bits_tested(const struct bits_state *s);
 uint64_t bits_constant(const struct bits_state *s);
 uint64_t bits_signed_of(uint64_t v, unsigned bytes);
 
-/* ---- instructions on whole numbers: unwritten_numbers.c ---- */
+/* ---- instructions on whole numbers: numbers.c ---- */
 
 void bits_two_operands(struct bits_state *s);
 void bits_one_operand(struct bits_state *s);
@@ -48,7 +48,7 @@ void bits_exchange(struct bits_state *s);
 void bits_move_if(struct bits_state *s);
 void bits_set_if(struct bits_state *s);
 
-/* ---- and on vectors: unwritten_vectors.c ---- */
+/* ---- and on vectors: vectors.c ---- */
 
 void bits_two_vectors(struct bits_state *s);
 void bits_one_vector(struct bits_state *s);

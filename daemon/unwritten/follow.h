@@ -3,25 +3,25 @@
  * follow.h: follows what was never written (unwritten.h) through an instrumented replay: the instructions that it
  * tells, blocks of the heap, what events and functions of the recorder write, and where all that comes from.
  */
-#ifndef FRED_MEMCHECK_FOLLOW_H
-#define FRED_MEMCHECK_FOLLOW_H
+#ifndef FRED_UNWRITTEN_FOLLOW_H
+#define FRED_UNWRITTEN_FOLLOW_H
 
+#include "instrument/blocks.h"
+#include "instrument/imports.h"
 #include "instrument/instrument.h"
-#include "memcheck/blocks.h"
-#include "memcheck/imports.h"
-#include "memcheck/unwritten.h"
+#include "unwritten/unwritten.h"
 
 /* Where memory began that was never written. */
 struct follow_origin {
 	bool heap; /* a block, else a frame of the stack */
-	struct deed at;
+	struct moment at;
 };
 
 struct follow_code; /* what is known of an instruction */
 
 struct follow_ops {
 	/* The position and stack of this instruction. */
-	struct deed (*here)(void *ctx, uint64_t pc, uint64_t hits);
+	struct moment (*here)(void *ctx, uint64_t pc, uint64_t hits);
 	/* OUTPUT: function is given it, whose call is the last one, pc is 0, and `at` is the first byte, 0: it is none
 	 * of memory. */
 	void (*uses)(void *ctx, enum unwritten_use use, const char *function, const struct follow_origin *origin,
@@ -32,7 +32,6 @@ struct unwritten_follow {
 	const struct follow_ops *ops;
 	void *ctx;
 	struct instrument *i;
-	const struct blocks *blocks; /* borrowed */
 	struct unwritten u;
 	struct follow_origin *origins; /* by number; number 0 is none */
 	size_t norigins, origins_cap;
@@ -46,8 +45,7 @@ struct unwritten_follow {
 	struct imports imports;
 };
 
-void follow_init(struct unwritten_follow *f, struct instrument *i, const struct blocks *blocks,
-		 const struct follow_ops *ops, void *ctx);
+void follow_init(struct unwritten_follow *f, struct instrument *i, const struct follow_ops *ops, void *ctx);
 void follow_fini(struct unwritten_follow *f);
 
 /* From the functions of struct instrument_ops. */
@@ -64,7 +62,7 @@ void follow_written(struct unwritten_follow *f, uint64_t addr, uint64_t len);
 /* This function is given memory whose bytes decide what it does. */
 void follow_given(struct unwritten_follow *f, const char *function, uint64_t addr, uint64_t len);
 /* What becomes of blocks, before blocks.h knows. */
-void follow_alloc(struct unwritten_follow *f, uint64_t at, uint64_t len, unsigned block, const struct deed *made);
+void follow_alloc(struct unwritten_follow *f, uint64_t at, uint64_t len, unsigned block, const struct moment *made);
 void follow_resize(struct unwritten_follow *f, const struct heap_piece *p, uint64_t len, unsigned block);
 void follow_free(struct unwritten_follow *f, const struct heap_piece *p);
 /* Event n has taken effect. */

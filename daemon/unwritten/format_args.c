@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* format_args.c: see format_args.h. */
-#include "memcheck/format_args.h"
+#include "unwritten/format_args.h"
 
 #include <string.h>
 

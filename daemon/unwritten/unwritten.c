@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unwritten.c: see unwritten.h: what each instruction does to registers. In all masks here a set bit was never written.
  */
-#include "memcheck/unwritten_int.h"
+#include "unwritten/bits.h"
 
 #include <stdlib.h>
 #include <string.h>

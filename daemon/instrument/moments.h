@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* moments.h: a moment (stacks.h) as a part of a check's result: its position, statement and stack. */
+#ifndef FRED_INSTRUMENT_MOMENTS_H
+#define FRED_INSTRUMENT_MOMENTS_H
+
+#include <jansson.h>
+
+#include "base/str.h"
+#include "gdb/gdb.h"
+#include "instrument/blocks.h"
+#include "instrument/stacks.h"
+#include "replay/navigate.h"
+
+/* What moments are described with: borrowed, but for GDB and the notes. */
+struct moment_describer {
+	const struct rec *rec;
+	struct nav *nav;
+	const struct stacks *stacks;
+	struct gdb *g;
+	struct strv notes; /* about source files, each once */
+};
+
+/* GDB is attached to nav's process, which must have the code mapped that is on the stacks. 0, or -1: e is set. */
+int moment_describer_open(struct moment_describer *d, const struct rec *rec, struct nav *nav,
+			  const struct stacks *stacks, struct err *e);
+/* Before nav ends; also of zeros. */
+void moment_describer_fini(struct moment_describer *d);
+
+/* {at, position, location, backtrace} of man/fredctl.1: a new reference. */
+json_t *moment_json(struct moment_describer *d, const struct moment *moment);
+
+#endif
