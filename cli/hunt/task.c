@@ -174,7 +174,7 @@ void task_end_recorders(const char *folder)
 	each_process(end_recorder, word);
 }
 
-struct table {
+struct task_table {
 	struct {
 		pid_t pid, parent;
 		bool below;
@@ -184,7 +184,7 @@ struct table {
 
 static void add_process(pid_t pid, void *arg)
 {
-	struct table *t = arg;
+	struct task_table *t = arg;
 	int parent;
 	char state;
 
@@ -198,7 +198,7 @@ static void add_process(pid_t pid, void *arg)
 /* sig 0: they are only counted. */
 static unsigned signal_below(pid_t top, int sig)
 {
-	cleanup_free struct table *t = xcalloc(1, sizeof(*t));
+	cleanup_free struct task_table *t = xcalloc(1, sizeof(*t));
 	unsigned found = 0;
 	bool more = true;
 

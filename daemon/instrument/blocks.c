@@ -17,8 +17,6 @@
 #define HI (SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32))
 #define CHUNKS ((HI - LO) / CHUNK)
 #define MAP_BYTES (CHUNKS * sizeof(uint8_t *))
-#define FIRST 4096 /* a power of two */
-#define HASH 0x9e3779b97f4a7c15ull
 
 /* A byte of the map: so many of the 8 bytes may be accessed, from the first on; or FREED: none, any more. */
 #define FREED 0x80
@@ -26,6 +24,7 @@
 void blocks_init(struct blocks *b)
 {
 	memset(b, 0, sizeof(*b));
+	table_init(&b->pieces, sizeof(struct heap_piece));
 	b->map = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (b->map == MAP_FAILED)
 		abort();
@@ -39,7 +38,7 @@ void blocks_fini(struct blocks *b)
 		free(b->chunk[i]);
 	free(b->chunk);
 	munmap(b->map, MAP_BYTES);
-	free(b->v);
+	table_fini(&b->pieces);
 	memset(b, 0, sizeof(*b));
 }
 
@@ -115,33 +114,11 @@ bool blocks_is_freed(const struct blocks *b, uint64_t addr)
 
 /* ---- the table ---- */
 
-static struct heap_piece *slot_of(const struct blocks *b, uint64_t at)
-{
-	size_t k = (size_t)(at * HASH >> 20) & (b->cap - 1);
-
-	while (b->v[k].at && b->v[k].at != at)
-		k = (k + 1) & (b->cap - 1);
-	return &b->v[k];
-}
-
-static void grow(struct blocks *b)
-{
-	struct heap_piece *old = b->v;
-	size_t n = b->cap;
-
-	b->cap = n ? n * 2 : FIRST;
-	b->v = xcalloc(b->cap, sizeof(*b->v));
-	for (size_t i = 0; i < n; i++)
-		if (old[i].at)
-			*slot_of(b, old[i].at) = old[i];
-	free(old);
-}
-
 struct heap_piece *blocks_at(const struct blocks *b, uint64_t at)
 {
-	struct heap_piece *p = b->cap ? slot_of(b, at) : NULL;
+	struct heap_piece *p = table_find(&b->pieces, at);
 
-	return p && p->at && p->state != BLOCK_NONE ? p : NULL;
+	return p && p->state != BLOCK_NONE ? p : NULL;
 }
 
 static uint64_t distance(const struct heap_piece *p, uint64_t addr)
@@ -157,9 +134,8 @@ struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr)
 {
 	struct heap_piece *best = NULL;
 
-	for (size_t i = 0; i < b->cap; i++) {
-		struct heap_piece *p = &b->v[i];
-		uint64_t d = p->at && p->state != BLOCK_NONE ? distance(p, addr) : NEAR + 1;
+	for (struct heap_piece *p = NULL; (p = table_next(&b->pieces, p));) {
+		uint64_t d = p->state != BLOCK_NONE ? distance(p, addr) : NEAR + 1;
 
 		/* after one that is allocated rather than in front of another, or of one that was freed */
 		if (d <= NEAR && (!best || d < distance(best, addr) ||
@@ -175,10 +151,7 @@ void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct moment
 
 	if (!blocks_is_heap(at) || len > HI - at)
 		return;
-	if (b->n * 2 >= b->cap)
-		grow(b);
-	p = slot_of(b, at);
-	b->n += !p->at;
+	p = table_add(&b->pieces, at);
 	*p = (struct heap_piece){.at = at, .len = len, .state = BLOCK_LIVE, .made = *made};
 	allow(b, at, len);
 }

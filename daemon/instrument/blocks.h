@@ -12,20 +12,20 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/table.h"
 #include "instrument/stacks.h"
 
 enum block_state { BLOCK_NONE = 0, BLOCK_LIVE, BLOCK_FREED };
 
 struct heap_piece {
-	uint64_t at, len; /* at 0: an empty place of the table */
+	uint64_t at, len;
 	enum block_state state;
 	bool reached; /* leaks.c */
 	struct moment made, freed;
 };
 
 struct blocks {
-	struct heap_piece *v; /* a hash table by address */
-	size_t n, cap;
+	struct table pieces; /* of struct heap_piece, by address */
 	uint8_t **map; /* by pieces of the arenas: what is accessible, a byte for 8 */
 	uint8_t **chunk; /* those pieces of the map that there are */
 	size_t chunks;

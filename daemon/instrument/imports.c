@@ -11,53 +11,22 @@
 #include "base/str.h"
 #include "trace/trace.h"
 
-#define FIRST 1024 /* a power of two */
 #define NAME_MAX_BYTES 64
 #define HEADERS_MAX 64
 #define DYNAMIC_MAX 256
 #define RELOCATIONS_MAX (1u << 20)
-#define HASH 0x9e3779b97f4a7c15ull
 
 void imports_init(struct imports *m, const char *const *names, size_t nnames)
 {
-	*m = (struct imports){
-		.names = names, .nnames = nnames, .v = xcalloc(FIRST, sizeof(struct import)), .cap = FIRST};
+	*m = (struct imports){.names = names, .nnames = nnames};
+	table_init(&m->slots, sizeof(struct import));
 }
 
 void imports_fini(struct imports *m)
 {
-	free(m->v);
+	table_fini(&m->slots);
 	free(m->files);
 	*m = (struct imports){0};
-}
-
-/* ---- the table ---- */
-
-static struct import *place_of(const struct imports *m, uint64_t slot)
-{
-	size_t k = (size_t)(slot * HASH >> 24) & (m->cap - 1);
-
-	while (m->v[k].slot && m->v[k].slot != slot)
-		k = (k + 1) & (m->cap - 1);
-	return &m->v[k];
-}
-
-static void add(struct imports *m, uint64_t slot, uint32_t name)
-{
-	struct import *old = m->v, *at;
-	size_t n = m->cap;
-
-	if (m->n * 2 >= n) {
-		m->cap = n * 2;
-		m->v = xcalloc(m->cap, sizeof(*m->v));
-		for (size_t k = 0; k < n; k++)
-			if (old[k].slot)
-				*place_of(m, old[k].slot) = old[k];
-		free(old);
-	}
-	at = place_of(m, slot);
-	m->n += !at->slot;
-	*at = (struct import){slot, name};
 }
 
 /* ---- a file in memory ---- */
@@ -179,7 +148,7 @@ static void read_relocations(struct imports *m, pid_t pid, const struct dynamic 
 			continue;
 		name = name_at(m, pid, d, ELF64_R_SYM(v[k].r_info));
 		if (name)
-			add(m, bias + v[k].r_offset, name);
+			((struct import *)table_add(&m->slots, bias + v[k].r_offset))->name = name;
 	}
 }
 
@@ -235,7 +204,10 @@ static void read_file(struct imports *m, pid_t pid, uint64_t addr)
 
 int imports_find(struct imports *m, pid_t pid, uint64_t slot)
 {
+	const struct import *found;
+
 	if (!is_read(m, slot))
 		read_file(m, pid, slot);
-	return (int)place_of(m, slot)->name - 1;
+	found = table_find(&m->slots, slot);
+	return found ? (int)found->name - 1 : -1;
 }

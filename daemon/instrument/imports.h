@@ -11,16 +11,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/table.h"
+
 struct import {
-	uint64_t slot; /* address of the word; 0: an empty place of the table */
-	uint32_t name; /* 1 + its index in `names` */
+	uint64_t slot; /* address of the word */
+	uint32_t name; /* 1 + its index in `names`; 0: none of them */
 };
 
 struct imports {
 	const char *const *names; /* those that are looked for: borrowed */
 	size_t nnames;
-	struct import *v; /* a hash table */
-	size_t n, cap;
+	struct table slots; /* of struct import */
 	struct imports_file {
 		uint64_t lo, hi;
 	} * files; /* that have been read */

@@ -7,32 +7,7 @@
 
 #include "base/str.h"
 
-#define CAP_FIRST 4096 /* a power of two */
-#define HASH 0x9e3779b97f4a7c15ull
-
 /* ---- instructions ---- */
-
-static struct instrument_insn *place_of(struct instrument *i, uint64_t pc)
-{
-	size_t k = (size_t)(pc * HASH >> 20) & (i->cap - 1);
-
-	while (i->insns[k].pc && i->insns[k].pc != pc)
-		k = (k + 1) & (i->cap - 1);
-	return &i->insns[k];
-}
-
-static void grow(struct instrument *i)
-{
-	struct instrument_insn *old = i->insns;
-	size_t n = i->cap;
-
-	i->cap = n ? n * 2 : CAP_FIRST;
-	i->insns = xcalloc(i->cap, sizeof(*i->insns));
-	for (size_t k = 0; k < n; k++)
-		if (old[k].pc)
-			*place_of(i, old[k].pc) = old[k];
-	free(old);
-}
 
 static void decode(struct instrument *i, struct instrument_insn *x)
 {
@@ -47,15 +22,10 @@ static void decode(struct instrument *i, struct instrument_insn *x)
 
 static struct instrument_insn *insn_at(struct instrument *i, uint64_t pc)
 {
-	struct instrument_insn *x = place_of(i, pc);
+	struct instrument_insn *x = table_find(&i->insns, pc);
 
-	if (!x->pc) {
-		if (i->ninsns * 2 >= i->cap) {
-			grow(i);
-			x = place_of(i, pc);
-		}
-		i->ninsns++;
-		x->pc = pc;
+	if (!x) {
+		x = table_add(&i->insns, pc);
 		decode(i, x);
 	}
 	if (x->segment != i->event + 1) {
@@ -349,7 +319,7 @@ void instrument_init(struct instrument *i, const struct instrument_ops *ops, voi
 	i->report = (struct segcur_report){
 		.ops = &report_ops, .ctx = i, .every = ops->insn != NULL, .args = ops->args != NULL};
 	i->stacks = xcalloc(RLOG_MAX_THREADS, sizeof(*i->stacks));
-	grow(i);
+	table_init(&i->insns, sizeof(struct instrument_insn));
 }
 
 void instrument_fini(struct instrument *i)
@@ -359,7 +329,7 @@ void instrument_fini(struct instrument *i)
 	for (unsigned k = 0; k < RLOG_MAX_THREADS; k++)
 		free(i->stacks[k].v);
 	free(i->stacks);
-	free(i->insns);
+	table_fini(&i->insns);
 	shim_frames_fini(&i->shim_frames);
 	memset(i, 0, sizeof(*i));
 }

@@ -11,6 +11,7 @@
 #ifndef FRED_INSTRUMENT_INSTRUMENT_H
 #define FRED_INSTRUMENT_INSTRUMENT_H
 
+#include "base/table.h"
 #include "insn/insn.h"
 #include "replay/navigate.h"
 #include "rlog/report.h"
@@ -18,7 +19,7 @@
 
 /* An instruction that makes accesses or calls. */
 struct instrument_insn {
-	uint64_t pc; /* 0: an empty place of the table */
+	uint64_t pc;
 	struct insn_shape shape;
 	uint32_t mark; /* the consumer's own; 0 at first */
 	uint64_t segment; /* 1 + the event before the segment in which it was executed last */
@@ -94,8 +95,7 @@ struct instrument {
 	struct segcur_report report;
 	/* its own */
 	struct instrument_stack *stacks; /* by ordinal */
-	struct instrument_insn *insns; /* a hash table */
-	size_t ninsns, cap;
+	struct table insns; /* of struct instrument_insn */
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask, rax;
 	bool has_rax;

@@ -126,11 +126,11 @@ static void list(struct search *s)
 {
 	const struct blocks *b = &s->m->blocks;
 
-	s->v = xcalloc(b->n + 1, sizeof(*s->v));
-	s->todo = xcalloc(b->n + 1, sizeof(*s->todo));
-	for (size_t k = 0; k < b->cap; k++)
-		if (b->v[k].at && b->v[k].state == BLOCK_LIVE)
-			s->v[s->n++] = &b->v[k];
+	s->v = xcalloc(b->pieces.n + 1, sizeof(*s->v));
+	s->todo = xcalloc(b->pieces.n + 1, sizeof(*s->todo));
+	for (struct heap_piece *p = NULL; (p = table_next(&b->pieces, p));)
+		if (p->state == BLOCK_LIVE)
+			s->v[s->n++] = p;
 	qsort(s->v, s->n, sizeof(*s->v), by_address);
 }
 

@@ -9,29 +9,26 @@
 
 #define CELLS (SHADOW_PAGE / 8)
 #define CHUNK 4096u /* vars */
-#define FIRST 1024 /* a power of two */
-#define HASH 0x9e3779b97f4a7c15ull
+#define FIRST 1024 /* reads */
 #define SPLIT(cell) ((enum shadow_split)((cell)&3))
 #define NUMBER(cell) ((cell) >> 2)
 
 static const unsigned vars_of[] = {[SHADOW_NONE] = 0, [SHADOW_WHOLE] = 1, [SHADOW_HALVES] = 2, [SHADOW_BYTES] = 8};
 static const unsigned bytes_of[] = {[SHADOW_NONE] = 8, [SHADOW_WHOLE] = 8, [SHADOW_HALVES] = 4, [SHADOW_BYTES] = 1};
 
-static void grow(struct shadow *s);
-
 void shadow_init(struct shadow *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->nvars = s->nreads = 1; /* number 0 is none */
 	s->near_addr = 1;
-	grow(s);
+	table_init(&s->pages, sizeof(struct shadow_page));
 }
 
 void shadow_fini(struct shadow *s)
 {
-	for (size_t i = 0; i < s->cap; i++)
-		free(s->page[i].cell);
-	free(s->page);
+	for (struct shadow_page *p = NULL; (p = table_next(&s->pages, p));)
+		free(p->cell);
+	table_fini(&s->pages);
 	for (uint32_t i = 0; i < s->chunks; i++)
 		free(s->chunk[i]);
 	free(s->chunk);
@@ -43,44 +40,18 @@ void shadow_fini(struct shadow *s)
 
 /* ---- pages ---- */
 
-static struct shadow_page *place_of(const struct shadow *s, uint64_t addr)
-{
-	size_t k = (size_t)((addr / SHADOW_PAGE) * HASH >> 20) & (s->cap - 1);
-
-	while (s->page[k].addr && s->page[k].addr != addr)
-		k = (k + 1) & (s->cap - 1);
-	return &s->page[k];
-}
-
-static void grow(struct shadow *s)
-{
-	struct shadow_page *old = s->page;
-	size_t n = s->cap;
-
-	s->cap = n ? n * 2 : FIRST;
-	s->page = xcalloc(s->cap, sizeof(*s->page));
-	for (size_t i = 0; i < n; i++)
-		if (old[i].addr)
-			*place_of(s, old[i].addr) = old[i];
-	free(old);
-}
-
 uint32_t *shadow_cell(struct shadow *s, uint64_t addr, bool make)
 {
 	uint64_t at = addr & ~(uint64_t)(SHADOW_PAGE - 1);
 	struct shadow_page *p;
 
 	if (at != s->near_addr) {
-		p = place_of(s, at);
-		if (!p->addr) {
+		p = table_find(&s->pages, at);
+		if (!p) {
 			if (!make || !at)
 				return NULL;
-			if (s->npages * 2 >= s->cap) {
-				grow(s);
-				p = place_of(s, at);
-			}
-			s->npages++;
-			*p = (struct shadow_page){at, xcalloc(CELLS, sizeof(uint32_t))};
+			p = table_add(&s->pages, at);
+			p->cell = xcalloc(CELLS, sizeof(uint32_t));
 		}
 		s->near_addr = at;
 		s->near = p->cell;
@@ -282,23 +253,20 @@ void shadow_drop(struct shadow *s, uint64_t addr, uint64_t len)
 {
 	uint64_t end = addr + len;
 
-	if (len / SHADOW_PAGE > s->npages) {
-		for (size_t i = 0; i < s->cap; i++) {
-			struct shadow_page *p = &s->page[i];
-
-			if (p->addr && p->addr < end && p->addr + SHADOW_PAGE > addr)
+	if (len / SHADOW_PAGE > s->pages.n) {
+		for (struct shadow_page *p = NULL; (p = table_next(&s->pages, p));)
+			if (p->addr < end && p->addr + SHADOW_PAGE > addr)
 				drop_in_page(s, p, p->addr > addr ? p->addr : addr,
 					     p->addr + SHADOW_PAGE < end ? p->addr + SHADOW_PAGE : end);
-		}
 		return;
 	}
 	while (addr < end) {
 		uint64_t to = (addr | (SHADOW_PAGE - 1)) + 1;
-		struct shadow_page *p = place_of(s, addr & ~(uint64_t)(SHADOW_PAGE - 1));
+		struct shadow_page *p = table_find(&s->pages, addr & ~(uint64_t)(SHADOW_PAGE - 1));
 
 		if (to > end)
 			to = end;
-		if (p->addr)
+		if (p)
 			drop_in_page(s, p, addr, to);
 		addr = to;
 	}

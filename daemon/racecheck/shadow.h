@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
+
 /* One access: when, and where. */
 struct shadow_mark {
 	uint64_t epoch; /* vclock.h; 0: none */
@@ -29,13 +31,12 @@ struct shadow_reads {
 
 #define SHADOW_PAGE 4096u
 struct shadow_page {
-	uint64_t addr; /* 0: an empty place of the table */
+	uint64_t addr;
 	uint32_t *cell; /* for each 8 bytes: how they are divided in the two lowest bits, and the first of its vars */
 };
 
 struct shadow {
-	struct shadow_page *page; /* a hash table */
-	size_t npages, cap;
+	struct table pages; /* of struct shadow_page */
 	struct shadow_var **chunk; /* all vars */
 	uint32_t nvars, chunks;
 	uint32_t spare[4]; /* by how they divide: the first of a list, linked by w.site */

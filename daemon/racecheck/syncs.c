@@ -10,12 +10,8 @@
 #include "rlog/replay.h"
 #include "rlog/rlog.h"
 
-#define FIRST 256 /* a power of two */
-#define HASH 0x9e3779b97f4a7c15ull
 #define STACK_SHIFT 26
 #define LARGE_STACK_SHIFT 32
-
-static void grow(struct syncs *s);
 
 void syncs_init(struct syncs *s, struct detect *d)
 {
@@ -23,16 +19,16 @@ void syncs_init(struct syncs *s, struct detect *d)
 	s->d = d;
 	s->nrounds = 1;
 	s->rounds = xcalloc(1, sizeof(*s->rounds));
-	grow(s);
+	table_init(&s->objects, sizeof(struct sync_object));
 }
 
 void syncs_fini(struct syncs *s)
 {
-	for (size_t i = 0; i < s->cap; i++) {
-		vclock_fini(&s->v[i].clock);
-		vclock_fini(&s->v[i].readers);
+	for (struct sync_object *o = NULL; (o = table_next(&s->objects, o));) {
+		vclock_fini(&o->clock);
+		vclock_fini(&o->readers);
 	}
-	free(s->v);
+	table_fini(&s->objects);
 	for (uint32_t i = 0; i < s->nrounds; i++)
 		vclock_fini(&s->rounds[i].clock);
 	free(s->rounds);
@@ -46,43 +42,12 @@ void syncs_fini(struct syncs *s)
 
 /* ---- objects and threads ---- */
 
-static struct sync_object *place_of(const struct syncs *s, uint64_t space, uint64_t addr)
+/* Valid up to the next call. Addresses and numbers of files are smaller than 1 << 60. */
+static struct sync_object *object(struct syncs *s, uint64_t space, uint64_t number)
 {
-	size_t k = (size_t)((addr ^ space << 60) * HASH >> 20) & (s->cap - 1);
+	uint64_t key = number ^ (space + 1) << 60;
 
-	while ((s->v[k].addr || s->v[k].space) && (s->v[k].addr != addr || s->v[k].space != space))
-		k = (k + 1) & (s->cap - 1);
-	return &s->v[k];
-}
-
-static void grow(struct syncs *s)
-{
-	struct sync_object *old = s->v;
-	size_t n = s->cap;
-
-	s->cap = n ? n * 2 : FIRST;
-	s->v = xcalloc(s->cap, sizeof(*s->v));
-	for (size_t i = 0; i < n; i++)
-		if (old[i].addr || old[i].space)
-			*place_of(s, old[i].space, old[i].addr) = old[i];
-	free(old);
-}
-
-/* Valid up to the next call. */
-static struct sync_object *object(struct syncs *s, uint64_t space, uint64_t addr)
-{
-	struct sync_object *o = place_of(s, space, addr);
-
-	if (o->addr || o->space)
-		return o;
-	if (s->n * 2 >= s->cap) {
-		grow(s);
-		o = place_of(s, space, addr);
-	}
-	s->n++;
-	o->addr = addr;
-	o->space = space;
-	return o;
+	return table_add(&s->objects, key ? key : 1);
 }
 
 static struct sync_thread *thread_of(struct syncs *s, uint32_t thread)

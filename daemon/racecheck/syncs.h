@@ -12,10 +12,11 @@
 #ifndef FRED_RACECHECK_SYNCS_H
 #define FRED_RACECHECK_SYNCS_H
 
+#include "base/table.h"
 #include "racecheck/detect.h"
 
 struct sync_object {
-	uint64_t addr, space; /* addr 0 and space 0: an empty place of the table */
+	uint64_t key; /* its number and space */
 	struct vclock clock, readers;
 	uint32_t writer; /* of a rwlock: the thread that has it for writing */
 	uint32_t round; /* of a barrier: the number of the one that threads come to */
@@ -37,8 +38,7 @@ struct sync_thread {
 
 struct syncs {
 	struct detect *d; /* borrowed */
-	struct sync_object *v;
-	size_t n, cap;
+	struct table objects; /* of struct sync_object */
 	struct sync_round *rounds; /* number 0 is none */
 	uint32_t nrounds;
 	struct sync_thread *threads;

@@ -7,76 +7,39 @@
 #include "unwritten/unwritten.h"
 
 #define PAGE 4096u
-#define FIRST 1024 /* a power of two */
-#define HASH 0x9e3779b97f4a7c15ull
 #define GRAIN 4u /* bytes with one origin */
 
 void unwritten_memory_init(struct unwritten_memory *m)
 {
-	*m = (struct unwritten_memory){
-		.v = xcalloc(FIRST, sizeof(struct unwritten_page)), .cap = FIRST, .last = UINT64_MAX};
+	*m = (struct unwritten_memory){.last = UINT64_MAX};
+	table_init(&m->pages, sizeof(struct unwritten_page));
 }
 
 void unwritten_memory_fini(struct unwritten_memory *m)
 {
-	for (size_t k = 0; k < m->cap; k++) {
-		free(m->v[k].bits);
-		free(m->v[k].origin);
+	for (struct unwritten_page *p = NULL; (p = table_next(&m->pages, p));) {
+		free(p->bits);
+		free(p->origin);
 	}
-	free(m->v);
+	table_fini(&m->pages);
 	*m = (struct unwritten_memory){0};
-}
-
-static struct unwritten_page *place_of(const struct unwritten_memory *m, uint64_t key)
-{
-	size_t k = (size_t)(key * HASH >> 24) & (m->cap - 1);
-
-	while (m->v[k].key && m->v[k].key != key)
-		k = (k + 1) & (m->cap - 1);
-	return &m->v[k];
 }
 
 /* NULL: it was written. */
 static struct unwritten_page *find(struct unwritten_memory *m, uint64_t addr)
 {
-	uint64_t number = addr / PAGE;
-	struct unwritten_page *p;
-
-	if (number == m->last)
-		return m->last_page;
-	p = place_of(m, number + 1);
-	m->last = number;
-	m->last_page = p->key ? p : NULL;
+	if (addr / PAGE != m->last) {
+		m->last = addr / PAGE;
+		m->last_page = table_find(&m->pages, m->last + 1);
+	}
 	return m->last_page;
-}
-
-static void grow(struct unwritten_memory *m)
-{
-	struct unwritten_page *old = m->v;
-	size_t n = m->cap;
-
-	m->cap = n * 2;
-	m->v = xcalloc(m->cap, sizeof(*m->v));
-	for (size_t k = 0; k < n; k++)
-		if (old[k].key)
-			*place_of(m, old[k].key) = old[k];
-	free(old);
 }
 
 static struct unwritten_page *make(struct unwritten_memory *m, uint64_t addr)
 {
-	struct unwritten_page *p = find(m, addr);
-
-	if (p)
-		return p;
-	if (m->n * 2 >= m->cap)
-		grow(m);
-	p = place_of(m, addr / PAGE + 1);
-	p->key = addr / PAGE + 1;
-	m->n++;
-	m->last = addr / PAGE;
-	m->last_page = p;
-	return p;
+	if (!find(m, addr))
+		m->last_page = table_add(&m->pages, m->last + 1);
+	return m->last_page;
 }
 
 /* Its bytes differ from now on. */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "insn/flow.h"
 
 #define UNWRITTEN_BYTES 64 /* the largest operand */
@@ -22,7 +23,7 @@
 
 /* A byte for each byte of memory: bits that were never written are set. And where those come from, for each four. */
 struct unwritten_page {
-	uint64_t key; /* address / 4096 + 1; 0: an empty place of the table */
+	uint64_t key; /* address / 4096 + 1 */
 	uint8_t *bits; /* NULL: all are as `all` says */
 	uint32_t *origin;
 	bool all;
@@ -30,8 +31,7 @@ struct unwritten_page {
 };
 
 struct unwritten_memory {
-	struct unwritten_page *v;
-	size_t n, cap;
+	struct table pages; /* of struct unwritten_page */
 	uint64_t last; /* the page that was asked for last */
 	struct unwritten_page *last_page; /* NULL: there is none */
 };
