@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
+#include "insn/flow_rules.h"
 
 struct decoded {
 	ZydisDecodedInstruction in;
@@ -30,196 +30,6 @@ static bool decode(const uint8_t *code, size_t n, struct decoded *d)
 			d->at[d->n++] = k;
 	}
 	return true;
-}
-
-/* ---- what to do, by mnemonic ---- */
-
-struct rule {
-	ZydisMnemonic mnemonic;
-	enum flow_op op;
-	uint8_t element; /* 0: as the operand has it */
-};
-
-#define BOTH(name, ...)                                                                                                \
-	{ZYDIS_MNEMONIC_##name, __VA_ARGS__},                                                                          \
-	{                                                                                                              \
-		ZYDIS_MNEMONIC_V##name, __VA_ARGS__                                                                    \
-	}
-#define ONE(name, ...)                                                                                                 \
-	{                                                                                                              \
-		ZYDIS_MNEMONIC_##name, __VA_ARGS__                                                                     \
-	}
-
-static const struct rule rules[] = {
-	ONE(MOV, FLOW_MOVE, 0),
-	ONE(MOVZX, FLOW_MOVE, 0),
-	ONE(MOVNTI, FLOW_MOVE, 0),
-	BOTH(MOVD, FLOW_MOVE, 0),
-	BOTH(MOVQ, FLOW_MOVE, 0),
-	ONE(MOVSX, FLOW_SIGN_EXTEND, 0),
-	ONE(MOVSXD, FLOW_SIGN_EXTEND, 0),
-	ONE(LEA, FLOW_ADDRESS, 0),
-	ONE(AND, FLOW_AND, 0),
-	ONE(TEST, FLOW_AND, 0),
-	ONE(OR, FLOW_OR, 0),
-	ONE(XOR, FLOW_XOR, 0),
-	ONE(ADD, FLOW_ADD, 0),
-	ONE(SUB, FLOW_ADD, 0),
-	ONE(CMP, FLOW_ADD, 0),
-	ONE(ADC, FLOW_ADD_CARRY, 0),
-	ONE(SBB, FLOW_ADD_CARRY, 0),
-	ONE(INC, FLOW_NEGATE, 0),
-	ONE(DEC, FLOW_NEGATE, 0),
-	ONE(NEG, FLOW_NEGATE, 0),
-	ONE(NOT, FLOW_NOT, 0),
-	ONE(SHL, FLOW_SHIFT_LEFT, 0),
-	ONE(SHR, FLOW_SHIFT_RIGHT, 0),
-	ONE(SAR, FLOW_SHIFT_ARITHMETIC, 0),
-	ONE(ROL, FLOW_ROTATE_LEFT, 0),
-	ONE(ROR, FLOW_ROTATE_RIGHT, 0),
-	ONE(IMUL, FLOW_MULTIPLY, 0),
-	ONE(MUL, FLOW_WIDE, 0),
-	ONE(DIV, FLOW_WIDE, 0),
-	ONE(IDIV, FLOW_WIDE, 0),
-	ONE(BSWAP, FLOW_SWAP_BYTES, 0),
-	ONE(BT, FLOW_BIT_TEST, 0),
-	ONE(BTS, FLOW_BIT_TEST, 0),
-	ONE(BTR, FLOW_BIT_TEST, 0),
-	ONE(BTC, FLOW_BIT_TEST, 0),
-	ONE(BSF, FLOW_COUNT, 0),
-	ONE(BSR, FLOW_COUNT, 0),
-	ONE(TZCNT, FLOW_COUNT, 0),
-	ONE(LZCNT, FLOW_COUNT, 0),
-	ONE(POPCNT, FLOW_COUNT, 0),
-	ONE(XCHG, FLOW_EXCHANGE, 0),
-	ONE(XADD, FLOW_EXCHANGE_ADD, 0),
-	ONE(CBW, FLOW_SIGN_EXTEND, 0),
-	ONE(CWDE, FLOW_SIGN_EXTEND, 0),
-	ONE(CDQE, FLOW_SIGN_EXTEND, 0),
-	ONE(CWD, FLOW_SPREAD_SIGN, 0),
-	ONE(CDQ, FLOW_SPREAD_SIGN, 0),
-	ONE(CQO, FLOW_SPREAD_SIGN, 0),
-	ONE(PUSH, FLOW_PUSH, 0),
-	ONE(POP, FLOW_POP, 0),
-	ONE(LEAVE, FLOW_LEAVE, 0),
-	ONE(MOVSB, FLOW_STRING_COPY, 0),
-	ONE(MOVSW, FLOW_STRING_COPY, 0),
-	ONE(MOVSQ, FLOW_STRING_COPY, 0),
-	ONE(STOSB, FLOW_STRING_FILL, 0),
-	ONE(STOSW, FLOW_STRING_FILL, 0),
-	ONE(STOSD, FLOW_STRING_FILL, 0),
-	ONE(STOSQ, FLOW_STRING_FILL, 0),
-	BOTH(MOVAPS, FLOW_VECTOR_MOVE, 0),
-	BOTH(MOVUPS, FLOW_VECTOR_MOVE, 0),
-	BOTH(MOVAPD, FLOW_VECTOR_MOVE, 0),
-	BOTH(MOVUPD, FLOW_VECTOR_MOVE, 0),
-	BOTH(MOVDQA, FLOW_VECTOR_MOVE, 0),
-	BOTH(MOVDQU, FLOW_VECTOR_MOVE, 0),
-	BOTH(MOVNTDQ, FLOW_VECTOR_MOVE, 0),
-	BOTH(MOVNTPS, FLOW_VECTOR_MOVE, 0),
-	BOTH(MOVNTPD, FLOW_VECTOR_MOVE, 0),
-	BOTH(LDDQU, FLOW_VECTOR_MOVE, 0),
-	ONE(VMOVDQU8, FLOW_VECTOR_MOVE, 0),
-	ONE(VMOVDQU16, FLOW_VECTOR_MOVE, 0),
-	ONE(VMOVDQU32, FLOW_VECTOR_MOVE, 0),
-	ONE(VMOVDQU64, FLOW_VECTOR_MOVE, 0),
-	ONE(VMOVDQA32, FLOW_VECTOR_MOVE, 0),
-	ONE(VMOVDQA64, FLOW_VECTOR_MOVE, 0),
-	BOTH(PAND, FLOW_VECTOR_AND, 0),
-	BOTH(PANDN, FLOW_VECTOR_AND, 0),
-	BOTH(ANDPS, FLOW_VECTOR_AND, 0),
-	BOTH(ANDPD, FLOW_VECTOR_AND, 0),
-	BOTH(ANDNPS, FLOW_VECTOR_AND, 0),
-	BOTH(ANDNPD, FLOW_VECTOR_AND, 0),
-	BOTH(POR, FLOW_VECTOR_OR, 0),
-	BOTH(PXOR, FLOW_VECTOR_OR, 0),
-	BOTH(ORPS, FLOW_VECTOR_OR, 0),
-	BOTH(ORPD, FLOW_VECTOR_OR, 0),
-	BOTH(XORPS, FLOW_VECTOR_OR, 0),
-	BOTH(XORPD, FLOW_VECTOR_OR, 0),
-	BOTH(PADDB, FLOW_VECTOR_LANES, 1),
-	BOTH(PADDW, FLOW_VECTOR_LANES, 2),
-	BOTH(PADDD, FLOW_VECTOR_LANES, 4),
-	BOTH(PADDQ, FLOW_VECTOR_LANES, 8),
-	BOTH(PSUBB, FLOW_VECTOR_LANES, 1),
-	BOTH(PSUBW, FLOW_VECTOR_LANES, 2),
-	BOTH(PSUBD, FLOW_VECTOR_LANES, 4),
-	BOTH(PSUBQ, FLOW_VECTOR_LANES, 8),
-	BOTH(PMULLD, FLOW_VECTOR_LANES, 4),
-	BOTH(ADDPS, FLOW_VECTOR_LANES, 4),
-	BOTH(SUBPS, FLOW_VECTOR_LANES, 4),
-	BOTH(MULPS, FLOW_VECTOR_LANES, 4),
-	BOTH(DIVPS, FLOW_VECTOR_LANES, 4),
-	BOTH(ADDPD, FLOW_VECTOR_LANES, 8),
-	BOTH(SUBPD, FLOW_VECTOR_LANES, 8),
-	BOTH(MULPD, FLOW_VECTOR_LANES, 8),
-	BOTH(DIVPD, FLOW_VECTOR_LANES, 8),
-	BOTH(ADDSS, FLOW_VECTOR_SCALAR, 4),
-	BOTH(SUBSS, FLOW_VECTOR_SCALAR, 4),
-	BOTH(MULSS, FLOW_VECTOR_SCALAR, 4),
-	BOTH(DIVSS, FLOW_VECTOR_SCALAR, 4),
-	BOTH(ADDSD, FLOW_VECTOR_SCALAR, 8),
-	BOTH(SUBSD, FLOW_VECTOR_SCALAR, 8),
-	BOTH(MULSD, FLOW_VECTOR_SCALAR, 8),
-	BOTH(DIVSD, FLOW_VECTOR_SCALAR, 8),
-	BOTH(CVTSI2SS, FLOW_VECTOR_CONVERT, 4),
-	BOTH(CVTSI2SD, FLOW_VECTOR_CONVERT, 8),
-	BOTH(CVTSS2SD, FLOW_VECTOR_CONVERT, 8),
-	BOTH(CVTSD2SS, FLOW_VECTOR_CONVERT, 4),
-	BOTH(CVTTSS2SI, FLOW_VECTOR_CONVERT, 0),
-	BOTH(CVTTSD2SI, FLOW_VECTOR_CONVERT, 0),
-	BOTH(CVTSS2SI, FLOW_VECTOR_CONVERT, 0),
-	BOTH(CVTSD2SI, FLOW_VECTOR_CONVERT, 0),
-	BOTH(COMISS, FLOW_VECTOR_COMPARE, 4),
-	BOTH(COMISD, FLOW_VECTOR_COMPARE, 8),
-	BOTH(UCOMISS, FLOW_VECTOR_COMPARE, 4),
-	BOTH(UCOMISD, FLOW_VECTOR_COMPARE, 8),
-	BOTH(PINSRB, FLOW_VECTOR_INSERT, 1),
-	BOTH(PINSRW, FLOW_VECTOR_INSERT, 2),
-	BOTH(PINSRD, FLOW_VECTOR_INSERT, 4),
-	BOTH(PINSRQ, FLOW_VECTOR_INSERT, 8),
-	ONE(VINSERTI128, FLOW_VECTOR_INSERT, 16),
-	ONE(VINSERTF128, FLOW_VECTOR_INSERT, 16),
-	BOTH(PEXTRB, FLOW_VECTOR_EXTRACT, 1),
-	BOTH(PEXTRW, FLOW_VECTOR_EXTRACT, 2),
-	BOTH(PEXTRD, FLOW_VECTOR_EXTRACT, 4),
-	BOTH(PEXTRQ, FLOW_VECTOR_EXTRACT, 8),
-	ONE(VEXTRACTI128, FLOW_VECTOR_EXTRACT, 16),
-	ONE(VEXTRACTF128, FLOW_VECTOR_EXTRACT, 16),
-	BOTH(PUNPCKLBW, FLOW_VECTOR_LOW, 1),
-	BOTH(PUNPCKLWD, FLOW_VECTOR_LOW, 2),
-	BOTH(PUNPCKLDQ, FLOW_VECTOR_LOW, 4),
-	BOTH(PUNPCKLQDQ, FLOW_VECTOR_LOW, 8),
-	BOTH(UNPCKLPS, FLOW_VECTOR_LOW, 4),
-	BOTH(UNPCKLPD, FLOW_VECTOR_LOW, 8),
-	BOTH(MOVLHPS, FLOW_VECTOR_LOW, 8),
-	BOTH(PUNPCKHBW, FLOW_VECTOR_HIGH, 1),
-	BOTH(PUNPCKHWD, FLOW_VECTOR_HIGH, 2),
-	BOTH(PUNPCKHDQ, FLOW_VECTOR_HIGH, 4),
-	BOTH(PUNPCKHQDQ, FLOW_VECTOR_HIGH, 8),
-	BOTH(UNPCKHPS, FLOW_VECTOR_HIGH, 4),
-	BOTH(UNPCKHPD, FLOW_VECTOR_HIGH, 8),
-	BOTH(PSHUFD, FLOW_VECTOR_SHUFFLE, 4),
-	ONE(VPBROADCASTB, FLOW_VECTOR_BROADCAST, 1),
-	ONE(VPBROADCASTW, FLOW_VECTOR_BROADCAST, 2),
-	ONE(VPBROADCASTD, FLOW_VECTOR_BROADCAST, 4),
-	ONE(VPBROADCASTQ, FLOW_VECTOR_BROADCAST, 8),
-	ONE(VBROADCASTSS, FLOW_VECTOR_BROADCAST, 4),
-	ONE(VBROADCASTSD, FLOW_VECTOR_BROADCAST, 8),
-	ONE(VZEROUPPER, FLOW_VECTOR_UPPER, 0),
-	ONE(VZEROALL, FLOW_VECTOR_ALL, 0),
-	ONE(XRSTOR, FLOW_VECTOR_ALL, 0),
-	ONE(XRSTOR64, FLOW_VECTOR_ALL, 0),
-	ONE(FXRSTOR, FLOW_VECTOR_ALL, 0),
-	ONE(FXRSTOR64, FLOW_VECTOR_ALL, 0),
-};
-
-static const struct rule *rule_of(const struct decoded *d)
-{
-	for (size_t k = 0; k < sizeof(rules) / sizeof(rules[0]); k++)
-		if (rules[k].mnemonic == d->in.mnemonic)
-			return &rules[k];
-	return NULL;
 }
 
 static enum flow_op op_of_category(const struct decoded *d)
@@ -445,91 +255,130 @@ static uint8_t converted(const struct decoded *d)
 	}
 }
 
-static void arrange(const struct decoded *d, struct insn_flow *f)
+/* ---- operands, in the order that flow.h says for the operation ---- */
+
+static bool is_mnemonic(const struct decoded *d, ZydisMnemonic a, ZydisMnemonic b)
+{
+	return d->in.mnemonic == a || d->in.mnemonic == b;
+}
+
+static void arrange_and_add(const struct decoded *d, struct insn_flow *f)
+{
+	f->subtracts = is_mnemonic(d, ZYDIS_MNEMONIC_SUB, ZYDIS_MNEMONIC_CMP);
+	f->keeps_dst = is_mnemonic(d, ZYDIS_MNEMONIC_TEST, ZYDIS_MNEMONIC_CMP);
+	f->zero = f->same && f->subtracts;
+}
+
+static void arrange_add_carry(const struct decoded *d, struct insn_flow *f)
+{
+	f->zero = f->same && d->in.mnemonic == ZYDIS_MNEMONIC_SBB;
+}
+
+static void arrange_xor(const struct decoded *d, struct insn_flow *f)
+{
+	(void)d;
+	f->zero = f->same;
+}
+
+static void arrange_multiply(const struct decoded *d, struct insn_flow *f)
+{
+	if (d->n == 1)
+		f->op = FLOW_WIDE;
+	else if (d->n == 2)
+		dst_is_source(f);
+}
+
+static void arrange_shift(const struct decoded *d, struct insn_flow *f)
 {
 	unsigned bits = f->dst.len * 8u;
 
-	f->same = f->nsrc && is_same(f->nsrc == 2 ? &f->src[1] : &f->dst, &f->src[0]);
-	switch ((enum flow_op)f->op) {
-	case FLOW_AND:
-	case FLOW_ADD:
-		f->subtracts = d->in.mnemonic == ZYDIS_MNEMONIC_SUB || d->in.mnemonic == ZYDIS_MNEMONIC_CMP;
-		f->keeps_dst = d->in.mnemonic == ZYDIS_MNEMONIC_TEST || d->in.mnemonic == ZYDIS_MNEMONIC_CMP;
-		f->zero = f->same && (d->in.mnemonic == ZYDIS_MNEMONIC_SUB || d->in.mnemonic == ZYDIS_MNEMONIC_CMP);
-		break;
-	case FLOW_ADD_CARRY:
-		f->zero = f->same && d->in.mnemonic == ZYDIS_MNEMONIC_SBB;
-		break;
-	case FLOW_XOR:
-		f->zero = f->same;
-		break;
-	case FLOW_MULTIPLY:
-		if (d->n == 1)
-			f->op = FLOW_WIDE;
-		else if (d->n == 2)
-			dst_is_source(f);
-		break;
-	case FLOW_SHIFT_LEFT:
-	case FLOW_SHIFT_RIGHT:
-	case FLOW_SHIFT_ARITHMETIC:
-	case FLOW_ROTATE_LEFT:
-	case FLOW_ROTATE_RIGHT:
-		if (!f->has_imm && !f->nsrc)
-			f->op = FLOW_UNKNOWN;
-		f->imm &= bits == 64 ? 63 : 31;
-		if (bits < 32 && f->imm >= bits)
-			f->op = FLOW_UNKNOWN;
-		break;
-	case FLOW_BIT_TEST:
-		f->imm &= bits - 1;
-		f->keeps_dst = d->in.mnemonic == ZYDIS_MNEMONIC_BT;
-		if (f->dst.where == FLOW_MEMORY && !f->has_imm) /* a bit of a longer string */
-			f->op = FLOW_UNKNOWN;
-		break;
-	case FLOW_BRANCH:
-		f->nsrc = 0;
-		if (is_branch_on_rcx(d))
-			f->src[f->nsrc++] = (struct flow_loc){FLOW_REGISTER, INSN_RCX, 0, 8};
-		break;
-	case FLOW_CALL:
-	case FLOW_JUMP:
-	case FLOW_PUSH:
-		f->src[0] = f->dst;
-		f->nsrc = f->dst.where != FLOW_CONSTANT;
-		f->dst = (struct flow_loc){0};
-		break;
-	case FLOW_VECTOR_AND:
-	case FLOW_VECTOR_OR:
-	case FLOW_VECTOR_LANES:
-	case FLOW_VECTOR_SCALAR:
-	case FLOW_VECTOR_INSERT:
-	case FLOW_VECTOR_LOW:
-	case FLOW_VECTOR_HIGH:
-		if (f->nsrc == 1)
-			dst_is_source(f);
-		f->same = is_same(&f->src[0], &f->src[1]);
-		f->zero =
-			f->same && (d->in.mnemonic == ZYDIS_MNEMONIC_PXOR || d->in.mnemonic == ZYDIS_MNEMONIC_VPXOR ||
-				    d->in.mnemonic == ZYDIS_MNEMONIC_XORPS || d->in.mnemonic == ZYDIS_MNEMONIC_VXORPS ||
-				    d->in.mnemonic == ZYDIS_MNEMONIC_XORPD || d->in.mnemonic == ZYDIS_MNEMONIC_VXORPD);
-		break;
-	case FLOW_VECTOR_COMPARE:
+	(void)d;
+	if (!f->has_imm && !f->nsrc)
+		f->op = FLOW_UNKNOWN;
+	f->imm &= bits == 64 ? 63 : 31;
+	if (bits < 32 && f->imm >= bits)
+		f->op = FLOW_UNKNOWN;
+}
+
+static void arrange_bit_test(const struct decoded *d, struct insn_flow *f)
+{
+	f->imm &= f->dst.len * 8u - 1;
+	f->keeps_dst = d->in.mnemonic == ZYDIS_MNEMONIC_BT;
+	if (f->dst.where == FLOW_MEMORY && !f->has_imm) /* a bit of a longer string */
+		f->op = FLOW_UNKNOWN;
+}
+
+static void arrange_branch(const struct decoded *d, struct insn_flow *f)
+{
+	f->nsrc = 0;
+	if (is_branch_on_rcx(d))
+		f->src[f->nsrc++] = (struct flow_loc){FLOW_REGISTER, INSN_RCX, 0, 8};
+}
+
+/* The only operand is a source. */
+static void arrange_source(const struct decoded *d, struct insn_flow *f)
+{
+	(void)d;
+	f->src[0] = f->dst;
+	f->nsrc = f->dst.where != FLOW_CONSTANT;
+	f->dst = (struct flow_loc){0};
+}
+
+static void arrange_two_vectors(const struct decoded *d, struct insn_flow *f)
+{
+	if (f->nsrc == 1)
 		dst_is_source(f);
-		break;
-	case FLOW_VECTOR_CONVERT:
-		if (f->nsrc == 2) /* AVX: the rest is the first one's */
-			f->src[0] = f->src[1];
-		f->nsrc = 1;
-		if (f->src[0].where == FLOW_VECTOR)
-			f->src[0].len = converted(d);
-		break;
-	case FLOW_MOVE:
-		if (f->src[0].where == FLOW_VECTOR && f->dst.where == FLOW_VECTOR)
-			f->src[0].len = 8;
-		break;
-	default:
-		break;
-	}
+	f->same = is_same(&f->src[0], &f->src[1]);
+	f->zero = f->same && (is_mnemonic(d, ZYDIS_MNEMONIC_PXOR, ZYDIS_MNEMONIC_VPXOR) ||
+			      is_mnemonic(d, ZYDIS_MNEMONIC_XORPS, ZYDIS_MNEMONIC_VXORPS) ||
+			      is_mnemonic(d, ZYDIS_MNEMONIC_XORPD, ZYDIS_MNEMONIC_VXORPD));
+}
+
+static void arrange_compare(const struct decoded *d, struct insn_flow *f)
+{
+	(void)d;
+	dst_is_source(f);
+}
+
+static void arrange_convert(const struct decoded *d, struct insn_flow *f)
+{
+	if (f->nsrc == 2) /* AVX: the rest is the first one's */
+		f->src[0] = f->src[1];
+	f->nsrc = 1;
+	if (f->src[0].where == FLOW_VECTOR)
+		f->src[0].len = converted(d);
+}
+
+static void arrange_move(const struct decoded *d, struct insn_flow *f)
+{
+	(void)d;
+	if (f->src[0].where == FLOW_VECTOR && f->dst.where == FLOW_VECTOR)
+		f->src[0].len = 8;
+}
+
+/* NULL: they stay as they are written. */
+static void (*const arranges[FLOW_OPS])(const struct decoded *d, struct insn_flow *f) = {
+	[FLOW_MOVE] = arrange_move,
+	[FLOW_AND] = arrange_and_add,
+	[FLOW_XOR] = arrange_xor,
+	[FLOW_ADD] = arrange_and_add,
+	[FLOW_ADD_CARRY] = arrange_add_carry,
+	[FLOW_SHIFT_LEFT... FLOW_ROTATE_RIGHT] = arrange_shift,
+	[FLOW_MULTIPLY] = arrange_multiply,
+	[FLOW_BIT_TEST] = arrange_bit_test,
+	[FLOW_BRANCH] = arrange_branch,
+	[FLOW_PUSH] = arrange_source,
+	[FLOW_CALL... FLOW_JUMP] = arrange_source,
+	[FLOW_VECTOR_AND... FLOW_VECTOR_HIGH] = arrange_two_vectors,
+	[FLOW_VECTOR_CONVERT] = arrange_convert,
+	[FLOW_VECTOR_COMPARE] = arrange_compare,
+};
+
+static void arrange(const struct decoded *d, struct insn_flow *f)
+{
+	f->same = f->nsrc && is_same(f->nsrc == 2 ? &f->src[1] : &f->dst, &f->src[0]);
+	if (arranges[f->op])
+		arranges[f->op](d, f);
 }
 
 static bool writes_sp(const struct decoded *d)
@@ -559,7 +408,7 @@ static bool lowers_sp(const struct decoded *d)
 
 void insn_flow(const uint8_t *code, size_t n, struct insn_flow *f)
 {
-	const struct rule *rule;
+	const struct flow_rule *rule;
 	struct insn_regs regs;
 	struct decoded d;
 
@@ -579,7 +428,7 @@ void insn_flow(const uint8_t *code, size_t n, struct insn_flow *f)
 	f->moves_sp = writes_sp(&d);
 	f->lowers = f->moves_sp && lowers_sp(&d);
 	f->from_operand = d.n && d.op[d.at[0]].encoding == ZYDIS_OPERAND_ENCODING_MODRM_REG;
-	rule = rule_of(&d);
+	rule = flow_rule_of(d.in.mnemonic);
 	f->op = (uint8_t)(rule ? rule->op : op_of_category(&d));
 	f->element = rule ? rule->element : 0;
 	if (!take_operands(&d, f) || (d.masked && rule)) {

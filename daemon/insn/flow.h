@@ -9,20 +9,24 @@
 
 #include "insn/insn.h"
 
+/*
+ * Operations whose operands are arranged alike stand together: the tables by operation (flow.c, unwritten/unwritten.c)
+ * name the first and the last of them.
+ */
 enum flow_op {
 	FLOW_NOTHING = 0, /* it writes nothing that is followed */
 	FLOW_UNKNOWN, /* its results count as written */
 	FLOW_MOVE, /* dst = src[0], extended with zeros */
 	FLOW_SIGN_EXTEND,
 	FLOW_ADDRESS, /* lea */
-	FLOW_AND, /* of dst and src[0], as all below */
+	FLOW_AND, /* of dst and src[0], as all up to FLOW_ADD_CARRY */
 	FLOW_OR,
 	FLOW_XOR,
 	FLOW_ADD, /* and subtractions and comparisons */
 	FLOW_ADD_CARRY,
-	FLOW_NOT, /* of dst alone, as those below */
+	FLOW_NOT, /* of dst alone */
 	FLOW_NEGATE,
-	FLOW_SHIFT_LEFT, /* by imm, or by src[0] */
+	FLOW_SHIFT_LEFT, /* of dst, by imm or by src[0], as all up to FLOW_ROTATE_RIGHT */
 	FLOW_SHIFT_RIGHT,
 	FLOW_SHIFT_ARITHMETIC,
 	FLOW_ROTATE_LEFT,
@@ -46,22 +50,24 @@ enum flow_op {
 	FLOW_RETURN,
 	FLOW_STRING_COPY, /* movs */
 	FLOW_STRING_FILL, /* stos */
-	/* vectors: byte by byte */
-	FLOW_VECTOR_MOVE,
-	FLOW_VECTOR_AND, /* dst = src[0] and src[1] */
+	/* of two vectors, src[0] and src[1], up to FLOW_VECTOR_HIGH */
+	FLOW_VECTOR_AND,
 	FLOW_VECTOR_OR,
 	FLOW_VECTOR_LANES, /* each element from those of the sources at the same place */
 	FLOW_VECTOR_SCALAR, /* element 0 so, the others are those of src[0] */
-	FLOW_VECTOR_CONVERT, /* dst's `element` bytes from all of src[0] */
-	FLOW_VECTOR_COMPARE, /* flags from src[0] and src[1] */
 	FLOW_VECTOR_INSERT, /* element imm of dst = src[1], the others are src[0]'s */
-	FLOW_VECTOR_EXTRACT, /* dst = element imm of src[0] */
 	FLOW_VECTOR_LOW, /* elements of src[0] and src[1] in turn, from the low halves of 16 bytes each */
 	FLOW_VECTOR_HIGH,
+	/* of one vector, src[0], up to FLOW_VECTOR_BROADCAST */
+	FLOW_VECTOR_MOVE,
+	FLOW_VECTOR_CONVERT, /* dst's `element` bytes from all of src[0] */
+	FLOW_VECTOR_EXTRACT, /* dst = element imm of src[0] */
 	FLOW_VECTOR_SHUFFLE, /* pshufd */
 	FLOW_VECTOR_BROADCAST,
+	FLOW_VECTOR_COMPARE, /* flags from src[0] and src[1] */
 	FLOW_VECTOR_UPPER, /* vzeroupper */
 	FLOW_VECTOR_ALL, /* xrstor, vzeroall: all vector registers count as written */
+	FLOW_OPS
 };
 
 enum flow_where { FLOW_NOWHERE = 0, FLOW_CONSTANT, FLOW_REGISTER, FLOW_VECTOR, FLOW_MEMORY };

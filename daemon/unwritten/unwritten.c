@@ -50,7 +50,7 @@ static void push(struct bits_state *s)
 	unwritten_store(&s->u->memory, s->d->sp - 8, 8, (const uint8_t *)&v, s->origin);
 }
 
-static void pop(struct bits_state *s, const struct flow_loc *to, uint64_t at)
+static void pop_from(struct bits_state *s, const struct flow_loc *to, uint64_t at)
 {
 	uint64_t v = 0;
 
@@ -58,12 +58,17 @@ static void pop(struct bits_state *s, const struct flow_loc *to, uint64_t at)
 	bits_put(s, to, v);
 }
 
+static void pop(struct bits_state *s)
+{
+	pop_from(s, &s->f->dst, s->d->sp);
+}
+
 static void leave(struct bits_state *s)
 {
 	struct flow_loc rbp = word;
 
 	rbp.reg = INSN_RBP;
-	pop(s, &rbp, s->d->next_sp - 8);
+	pop_from(s, &rbp, s->d->next_sp - 8);
 }
 
 /* What the stack has grown by was never written; the red zone goes with it. */
@@ -142,128 +147,90 @@ static void unknown(struct bits_state *s)
 			unwritten_fill(&s->u->memory, s->d->access[k].addr, s->d->access[k].len, false, 0);
 }
 
-static void apply(struct bits_state *s)
+static void nothing(struct bits_state *s)
 {
-	const struct insn_flow *f = s->f;
-	uint64_t v;
-
-	switch ((enum flow_op)f->op) {
-	case FLOW_NOTHING:
-	case FLOW_RETURN:
-		break;
-	case FLOW_UNKNOWN:
-		unknown(s);
-		break;
-	case FLOW_MOVE:
-		bits_put(s, &f->dst, bits_get(s, &f->src[0]));
-		break;
-	case FLOW_SIGN_EXTEND:
-		bits_put(s, &f->dst, bits_signed_of(bits_get(s, &f->src[0]), f->src[0].len));
-		break;
-	case FLOW_SPREAD_SIGN:
-		v = bits_get(s, &f->src[0]);
-		bits_put(s, &f->dst, v >> (f->src[0].len * 8 - 1) & 1 ? UINT64_MAX : 0);
-		break;
-	case FLOW_ADDRESS:
-		bits_address(s);
-		break;
-	case FLOW_AND:
-	case FLOW_OR:
-	case FLOW_XOR:
-	case FLOW_ADD:
-	case FLOW_ADD_CARRY:
-		bits_two_operands(s);
-		break;
-	case FLOW_NOT:
-	case FLOW_NEGATE:
-		bits_one_operand(s);
-		break;
-	case FLOW_SHIFT_LEFT:
-	case FLOW_SHIFT_RIGHT:
-	case FLOW_SHIFT_ARITHMETIC:
-	case FLOW_ROTATE_LEFT:
-	case FLOW_ROTATE_RIGHT:
-		bits_shift(s);
-		break;
-	case FLOW_MULTIPLY:
-		bits_multiply(s);
-		break;
-	case FLOW_WIDE:
-		bits_wide(s);
-		break;
-	case FLOW_SWAP_BYTES:
-		bits_put(s, &f->dst, bits_turned(bits_get(s, &f->dst), f->dst.len));
-		break;
-	case FLOW_BIT_TEST:
-		bits_bit_test(s);
-		break;
-	case FLOW_COUNT:
-		v = bits_get(s, &f->src[0]) ? UINT64_MAX : 0;
-		bits_put(s, &f->dst, v);
-		bits_set_flags(s, v ? FLOW_FLAGS : 0);
-		break;
-	case FLOW_SET_IF:
-		bits_set_if(s);
-		break;
-	case FLOW_MOVE_IF:
-		bits_move_if(s);
-		break;
-	case FLOW_EXCHANGE:
-	case FLOW_EXCHANGE_ADD:
-		bits_exchange(s);
-		break;
-	case FLOW_BRANCH:
-		see_branch(s);
-		break;
-	case FLOW_PUSH:
-		push(s);
-		break;
-	case FLOW_POP:
-		pop(s, &f->dst, s->d->sp);
-		break;
-	case FLOW_LEAVE:
-		leave(s);
-		break;
-	case FLOW_CALL:
-		see_target(s);
-		unwritten_fill(&s->u->memory, s->d->sp - 8, 8, false, 0);
-		break;
-	case FLOW_JUMP:
-		see_target(s);
-		break;
-	case FLOW_STRING_COPY:
-		copy_string(s);
-		break;
-	case FLOW_STRING_FILL:
-		fill_string(s);
-		break;
-	case FLOW_VECTOR_AND:
-	case FLOW_VECTOR_OR:
-	case FLOW_VECTOR_LANES:
-	case FLOW_VECTOR_SCALAR:
-	case FLOW_VECTOR_INSERT:
-	case FLOW_VECTOR_LOW:
-	case FLOW_VECTOR_HIGH:
-		bits_two_vectors(s);
-		break;
-	case FLOW_VECTOR_MOVE:
-	case FLOW_VECTOR_CONVERT:
-	case FLOW_VECTOR_EXTRACT:
-	case FLOW_VECTOR_SHUFFLE:
-	case FLOW_VECTOR_BROADCAST:
-		bits_one_vector(s);
-		break;
-	case FLOW_VECTOR_COMPARE:
-		bits_compare_vectors(s);
-		break;
-	case FLOW_VECTOR_UPPER:
-		bits_clear_upper(s->t);
-		break;
-	case FLOW_VECTOR_ALL:
-		bits_clear(s->t, VECTORS);
-		break;
-	}
+	(void)s;
 }
+
+static void move(struct bits_state *s)
+{
+	bits_put(s, &s->f->dst, bits_get(s, &s->f->src[0]));
+}
+
+static void sign_extend(struct bits_state *s)
+{
+	bits_put(s, &s->f->dst, bits_signed_of(bits_get(s, &s->f->src[0]), s->f->src[0].len));
+}
+
+static void spread_sign(struct bits_state *s)
+{
+	uint64_t v = bits_get(s, &s->f->src[0]);
+
+	bits_put(s, &s->f->dst, v >> (s->f->src[0].len * 8 - 1) & 1 ? UINT64_MAX : 0);
+}
+
+static void swap_bytes(struct bits_state *s)
+{
+	bits_put(s, &s->f->dst, bits_turned(bits_get(s, &s->f->dst), s->f->dst.len));
+}
+
+static void count(struct bits_state *s)
+{
+	uint64_t v = bits_get(s, &s->f->src[0]) ? UINT64_MAX : 0;
+
+	bits_put(s, &s->f->dst, v);
+	bits_set_flags(s, v ? FLOW_FLAGS : 0);
+}
+
+static void call(struct bits_state *s)
+{
+	see_target(s);
+	unwritten_fill(&s->u->memory, s->d->sp - 8, 8, false, 0);
+}
+
+static void clear_upper(struct bits_state *s)
+{
+	bits_clear_upper(s->t);
+}
+
+static void clear_vectors(struct bits_state *s)
+{
+	bits_clear(s->t, VECTORS);
+}
+
+static void (*const execute[FLOW_OPS])(struct bits_state *s) = {
+	[FLOW_NOTHING] = nothing,
+	[FLOW_UNKNOWN] = unknown,
+	[FLOW_MOVE] = move,
+	[FLOW_SIGN_EXTEND] = sign_extend,
+	[FLOW_ADDRESS] = bits_address,
+	[FLOW_AND... FLOW_ADD_CARRY] = bits_two_operands,
+	[FLOW_NOT... FLOW_NEGATE] = bits_one_operand,
+	[FLOW_SHIFT_LEFT... FLOW_ROTATE_RIGHT] = bits_shift,
+	[FLOW_MULTIPLY] = bits_multiply,
+	[FLOW_WIDE] = bits_wide,
+	[FLOW_SWAP_BYTES] = swap_bytes,
+	[FLOW_BIT_TEST] = bits_bit_test,
+	[FLOW_COUNT] = count,
+	[FLOW_SET_IF] = bits_set_if,
+	[FLOW_MOVE_IF] = bits_move_if,
+	[FLOW_EXCHANGE... FLOW_EXCHANGE_ADD] = bits_exchange,
+	[FLOW_SPREAD_SIGN] = spread_sign,
+	[FLOW_BRANCH] = see_branch,
+	[FLOW_PUSH] = push,
+	[FLOW_POP] = pop,
+	[FLOW_LEAVE] = leave,
+	[FLOW_CALL] = call,
+	[FLOW_JUMP] = see_target,
+	[FLOW_RETURN] = nothing,
+	[FLOW_STRING_COPY] = copy_string,
+	[FLOW_STRING_FILL] = fill_string,
+	[FLOW_VECTOR_AND... FLOW_VECTOR_HIGH] = bits_two_vectors,
+	[FLOW_VECTOR_MOVE... FLOW_VECTOR_BROADCAST] = bits_one_vector,
+	[FLOW_VECTOR_COMPARE] = bits_compare_vectors,
+	[FLOW_VECTOR_UPPER] = clear_upper,
+	[FLOW_VECTOR_ALL] = clear_vectors,
+};
 
 /* Can it do anything to bits that were never written? */
 static bool concerns(struct bits_state *s)
@@ -293,7 +260,7 @@ void unwritten_execute(struct unwritten *u, uint32_t thread, const struct unwrit
 		see_address(&s, s.f->base);
 		see_address(&s, s.f->index);
 	}
-	apply(&s);
+	execute[s.f->op](&s);
 }
 
 void unwritten_returned(struct unwritten *u, uint32_t thread)
