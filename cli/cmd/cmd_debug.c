@@ -60,7 +60,7 @@ static int exec_debug(struct cli *cli, struct err *e)
 	int code = 0;
 
 	if (!cli->dashes && cli->args.n > 1)
-		return err_set(e, ERR_USAGE, "debug: too many arguments: '%s'; a program is named behind --",
+		return err_set(e, ERR_USAGE, "debug: too many arguments: '%s'; the program comes after --",
 			       cli->args.s[1]);
 	signal(SIGPIPE, SIG_IGN);
 	if (cli->dashes && cli->args.n)

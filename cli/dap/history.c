@@ -16,7 +16,7 @@
 /* ---- where it is ---- */
 
 /* The next word after a text, to be freed; NULL: the text is not there. */
-static char *word_behind(const char *in, const char *text, const char *ends)
+static char *word_after(const char *in, const char *text, const char *ends)
 {
 	const char *at = strstr(in, text);
 
@@ -26,8 +26,8 @@ static char *word_behind(const char *in, const char *text, const char *ends)
 /* "event 2 of 8, 2/0x7ffff7aa90a1#1, 0.004 s ..." */
 static json_t *parse_when(const char *said)
 {
-	cleanup_free char *event = word_behind(said, "event ", " "), *total = word_behind(said, " of ", ","),
-			  *position = word_behind(said, ", ", ",\n");
+	cleanup_free char *event = word_after(said, "event ", " "), *total = word_after(said, " of ", ","),
+			  *position = word_after(said, ", ", ",\n");
 	uint64_t n, all;
 
 	if (!position || !event || !total || str_u64(event, 10, 0, INT64_MAX, &n) ||
@@ -121,8 +121,8 @@ void dap_checkpoints(struct dap *d, const json_t *request, const json_t *args)
 static void name_place(struct dap *d, const json_t *request, const char *command, const char *begins)
 {
 	cleanup_free char *why = NULL, *said = dap_console(d, 0, 0, command, &why),
-			  *name = said ? word_behind(said, begins, ":") : NULL,
-			  *position = said ? word_behind(said, ": ", "\n") : NULL;
+			  *name = said ? word_after(said, begins, ":") : NULL,
+			  *position = said ? word_after(said, ": ", "\n") : NULL;
 
 	if (name && position && !str_starts(said, REFUSED))
 		dap_respond(d, request,
@@ -272,7 +272,7 @@ bool dap_arrived(struct dap *d)
 
 	d->waiting = NULL;
 	if (good) {
-		at = word_behind(said, "\nat ", ",\n");
+		at = word_after(said, "\nat ", ",\n");
 		dap_respond(
 			d, request,
 			json_pack("{s:o, s:o}", "text", dap_text(said), "position", at ? dap_text(at) : json_null()));

@@ -169,7 +169,7 @@ static bool is_member(const char *text, const char *at)
 }
 
 /* The end of a string or character constant that begins here. */
-static const char *behind_quotes(const char *at)
+static const char *after_quotes(const char *at)
 {
 	char quote = *at++;
 
@@ -178,7 +178,7 @@ static const char *behind_quotes(const char *at)
 	return *at ? at + 1 : at;
 }
 
-static const char *behind_word(const char *at)
+static const char *after_word(const char *at)
 {
 	while (is_name(*at))
 		at++;
@@ -200,7 +200,7 @@ char *dap_expr_everywhere(struct dap *d, int thread, int frame, const char *expr
 	if (!thread || (thread == d->thread && !frame))
 		return xstrdup(expr);
 	for (const char *at = expr, *end; *at; at = end) {
-		end = *at == '"' || *at == '\'' ? behind_quotes(at) : is_name(*at) ? behind_word(at) : at + 1;
+		end = *at == '"' || *at == '\'' ? after_quotes(at) : is_name(*at) ? after_word(at) : at + 1;
 		if (is_name(*at) && !isdigit((unsigned char)*at) && !is_member(expr, at) && !is_scope(end)) {
 			cleanup_free char *name = str_fmt("%.*s", (int)(end - at), at);
 

@@ -259,15 +259,15 @@ void run_end(struct hunt_run *r, const char *reason)
 int run_save_output(const struct hunt_run *r, struct err *e)
 {
 	const struct run_output *o = &r->output;
-	uint64_t behind = o->total - o->nhead; /* bytes, the last of which are in the ring */
-	size_t kept = behind < RUN_OUTPUT ? (size_t)behind : RUN_OUTPUT,
-	       first = behind > kept ? (size_t)(behind % RUN_OUTPUT) : 0;
+	uint64_t after_head = o->total - o->nhead; /* bytes, the last of which are in the ring */
+	size_t kept = after_head < RUN_OUTPUT ? (size_t)after_head : RUN_OUTPUT,
+	       first = after_head > kept ? (size_t)(after_head % RUN_OUTPUT) : 0;
 	cleanup_free char *path = path_join(r->dir, "output");
 	cleanup_buf struct buf b = {0};
 
 	buf_add(&b, o->head, o->nhead);
-	if (behind > kept)
-		buf_addf(&b, "\n[fred: %llu bytes are left out here]\n", (unsigned long long)(behind - kept));
+	if (after_head > kept)
+		buf_addf(&b, "\n[fred: %llu bytes are left out here]\n", (unsigned long long)(after_head - kept));
 	buf_add(&b, o->tail + first, kept - first);
 	buf_add(&b, o->tail, first);
 	if (!write_file(path, b.data ? b.data : "", b.len, 0600, e))

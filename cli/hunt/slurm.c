@@ -107,7 +107,7 @@ static int submit(struct strv *words, const struct strv *command, char id[64], s
 int slurm_submit(const struct strv *options, const char *state, struct err *e)
 {
 	cleanup_strv struct strv array = {0}, last = {0}, command = {0}, rest = {0};
-	char id[64], behind[64];
+	char id[64], report[64];
 
 	if (!state)
 		return err_set(e, ERR_USAGE, "--slurm needs --state DIR, on a file system that all nodes have");
@@ -120,9 +120,9 @@ int slurm_submit(const struct strv *options, const char *state, struct err *e)
 	if (own_words(&command, false, e) || own_words(&rest, true, e) || submit(&array, &command, id, e))
 		return -1;
 	strv_addf(&last, "--dependency=afterany:%s", id);
-	if (submit(&last, &rest, behind, e))
+	if (submit(&last, &rest, report, e))
 		return err_wrap(e, "the array is job %s, but the job after it, which reports, could not be submitted",
 				id);
-	printf("array %s, report %s\n", id, behind);
+	printf("array %s, report %s\n", id, report);
 	return 0;
 }

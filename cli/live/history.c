@@ -398,7 +398,7 @@ static int from_live(struct live *l, const char *packet, bool question, struct b
 }
 
 /* The replay at this position becomes the history that GDB sees. */
-static void stay_behind(struct live *l)
+static void stay_in_history(struct live *l)
 {
 	l->aside = false;
 	say(l, past_text);
@@ -474,7 +474,7 @@ static int command(struct live *l, const char *packet, struct buf *answer)
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
 		question |= str_eq(text, questions[i]);
 	if (l->aside && !question)
-		stay_behind(l);
+		stay_in_history(l);
 	return l->back ? pass(l, packet, answer) : from_live(l, packet, question, answer);
 }
 
@@ -532,7 +532,7 @@ static bool goes_aside(struct live *l, const char *packet)
 	if (use && str_eq(use, "call"))
 		return true;
 	if (use && packet[0] == 'b') {
-		stay_behind(l);
+		stay_in_history(l);
 		return true;
 	}
 	if (!use || str_eq(use, "written"))

@@ -115,7 +115,7 @@ static pid_t stepped_back(struct debug *d)
  * Goes to where the command began, if that is after event n, else to event n: stops that the command has passed cannot
  * be found again.
  */
-static int go_behind(struct debug *d, uint64_t n, struct err *e)
+static int go_no_earlier_than(struct debug *d, uint64_t n, struct err *e)
 {
 	const struct busy *b = &d->busy;
 	bool exact;
@@ -137,7 +137,7 @@ static int stay_true(struct debug *d, struct stop *stop)
 
 	if (diversion_is_on(&d->diversion) || !n || !target_is_lost(&d->nav.t, &why))
 		return -1;
-	if (go_behind(d, n, &ignored) && go_behind(d, n - 1, &ignored))
+	if (go_no_earlier_than(d, n, &ignored) && go_no_earlier_than(d, n - 1, &ignored))
 		return -1;
 	text = str_fmt("fred: %s\nfred: up to event %llu, after which it stands now, the replay was as recorded\n",
 		       why.text, (unsigned long long)cursor_event(&d->cursor));

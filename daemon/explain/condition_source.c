@@ -327,7 +327,7 @@ static const char *skip_word(const char *s)
 /* "= NAME->FIELD", and nothing more, of the n bytes of the name: where the field is; NULL: it is something else. */
 static const char *moved_along(const char *s, const char *name, size_t n)
 {
-	const char *behind;
+	const char *after;
 
 	s = skip_blanks(s);
 	if (*s != '=')
@@ -339,8 +339,8 @@ static const char *moved_along(const char *s, const char *name, size_t n)
 	if (strncmp(s, "->", 2))
 		return NULL;
 	s = skip_blanks(s + 2);
-	behind = skip_blanks(skip_word(s));
-	return skip_word(s) > s && *behind && strchr(");,", *behind) ? s : NULL;
+	after = skip_blanks(skip_word(s));
+	return skip_word(s) > s && *after && strchr(");,", *after) ? s : NULL;
 }
 
 bool condition_list_walked(const char *loop, char **name, char **field)

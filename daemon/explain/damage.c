@@ -95,7 +95,7 @@ static void tell_write(struct explain *x, const struct rlog_damage *d, struct in
 		return;
 	}
 	name = str_fmt("*(unsigned char *)0x%llx", (unsigned long long)d->at);
-	if (d->kind == RLOG_DAMAGE_BEHIND)
+	if (d->kind == RLOG_DAMAGE_AFTER)
 		inspect_step(p, STEP_WRITE, name, before, after,
 			     "this wrote past the end of the block of %llu bytes at 0x%llx: to byte %lld", size, memory,
 			     byte);

@@ -216,7 +216,7 @@ static int began_with_it(struct flow *f, struct err *e)
 }
 
 /* A step for a statement that made or passed the value. */
-static int tell(struct flow *f, enum step_role role, const char *front, const char *behind, bool even_here,
+static int tell(struct flow *f, enum step_role role, const char *front, const char *after, bool even_here,
 		struct err *e)
 {
 	cleanup_free char *v = flow_text(f, f->value, f->l.len);
@@ -226,7 +226,7 @@ static int tell(struct flow *f, enum step_role role, const char *front, const ch
 	if (inspect_open(&p, f->x, e))
 		r = -1;
 	else if (even_here || (json_is_string(json_object_get(p.location, "file")) && !flow_same_line(f->x, &p)))
-		inspect_step(&p, role, NULL, NULL, v, "%s%s%s", front, v, behind);
+		inspect_step(&p, role, NULL, NULL, v, "%s%s%s", front, v, after);
 	inspect_close(&p);
 	return r;
 }

@@ -135,7 +135,7 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 }
 
 /* A destructor is called by what ends the object's life: the step is about that statement. */
-static void look_behind_destructors(struct inspect *p)
+static void look_at_caller_of_destructors(struct inspect *p)
 {
 	size_t level = (size_t)p->user;
 
@@ -154,7 +154,7 @@ static int tell_free(struct flow *f, const struct object *o, const char *name, s
 		inspect_close(&p);
 		return -1;
 	}
-	look_behind_destructors(&p);
+	look_at_caller_of_destructors(&p);
 	inspect_step(&p, STEP_FREE, name, NULL, NULL, "the block with %s was freed here, by %s, and used afterwards%s",
 		     name, inspect_function(&p, 0), o->freed ? "" : ", when it was another one's");
 	inspect_close(&p);

@@ -83,17 +83,17 @@ static size_t operand_begin(const char *s, size_t end)
 static bool last_call(const char *s, struct found *f)
 {
 	bool any = false;
-	const char *behind;
+	const char *after;
 
 	*f = (struct found){0};
 	for (size_t i = 0; s[i]; i++) {
 		size_t b;
 
 		if (text_is_quote(s[i])) {
-			behind = text_behind_quote(s + i);
-			if (!behind)
+			after = text_after_quote(s + i);
+			if (!after)
 				return false;
-			i = (size_t)(behind - s) - 1;
+			i = (size_t)(after - s) - 1;
 			continue;
 		}
 		if (s[i] != '(' || !i || !text_is_name(s[i - 1]))
@@ -104,10 +104,10 @@ static bool last_call(const char *s, struct found *f)
 		*f = (struct found){.object = b, .name = b, .open = i};
 		any = true;
 	}
-	behind = any ? text_behind_group(s + f->open) : NULL;
-	if (!behind)
+	after = any ? text_after_group(s + f->open) : NULL;
+	if (!after)
 		return false;
-	f->close = (size_t)(behind - s) - 1;
+	f->close = (size_t)(after - s) - 1;
 	f->arrow = f->name > 1 && s[f->name - 1] == '>' && s[f->name - 2] == '-';
 	if (f->arrow || (f->name && s[f->name - 1] == '.')) {
 		f->object_end = f->name - (f->arrow ? 2 : 1);
@@ -175,7 +175,7 @@ static char *plain_string(const char *arg)
 {
 	size_t n = strlen(arg);
 
-	if (*arg != '"' || text_behind_quote(arg) != arg + n || memchr(arg, '\\', n))
+	if (*arg != '"' || text_after_quote(arg) != arg + n || memchr(arg, '\\', n))
 		return NULL;
 	return xstrndup(arg + 1, n - 2);
 }
@@ -209,7 +209,7 @@ static int add_args(const struct scope *s, struct call *c, const char *text, siz
 			r = add_arg(s, c, arg, (size_t)(p - arg), e);
 			arg = ++p;
 		} else {
-			p = strchr("([\"'", *p) ? text_behind_group(p) : p + 1;
+			p = strchr("([\"'", *p) ? text_after_group(p) : p + 1;
 		}
 	}
 	return r;

@@ -34,7 +34,7 @@ static const char *after_postfix(const char *s)
 		const char *next = skip_blanks(s);
 
 		if (*next == '[' || *next == '(') {
-			s = text_behind_group(next);
+			s = text_after_group(next);
 			if (!s)
 				return NULL;
 		} else if (*next == '.' || str_starts(next, "->")) {
@@ -54,12 +54,12 @@ static const char *after_operand(const char *s)
 	while (*s && strchr("*&!~-+", *s))
 		s = skip_blanks(s + 1);
 	if (*s == '(') {
-		const char *behind = text_behind_group(s), *next = behind ? skip_blanks(behind) : NULL;
+		const char *after = text_after_group(s), *next = after ? skip_blanks(after) : NULL;
 
 		if (!next)
 			return NULL;
 		/* a cast of its own */
-		return text_is_name(*next) || *next == '(' ? after_operand(next) : after_postfix(behind);
+		return text_is_name(*next) || *next == '(' ? after_operand(next) : after_postfix(after);
 	}
 	if (!text_is_name(*s) && *s != ':')
 		return NULL;
@@ -71,7 +71,7 @@ static const char *after_operand(const char *s)
 /* Is it a cast that begins here, to a pointer or a reference? */
 static bool cast_at(const char *s, struct cast *c)
 {
-	const char *behind, *last;
+	const char *after, *last;
 
 	if (str_starts(s, STATIC_CAST)) {
 		c->type = s + strlen(STATIC_CAST);
@@ -79,14 +79,14 @@ static bool cast_at(const char *s, struct cast *c)
 		if (!c->type_end)
 			return false;
 		c->operand = c->type_end + 1;
-		c->end = text_behind_group(c->operand);
+		c->end = text_after_group(c->operand);
 		last = c->type_end - 1;
 	} else {
-		behind = *s == '(' ? text_behind_group(s) : NULL;
-		if (!behind)
+		after = *s == '(' ? text_after_group(s) : NULL;
+		if (!after)
 			return false;
-		*c = (struct cast){s + 1, behind - 1, skip_blanks(behind), after_operand(behind)};
-		last = behind - 2;
+		*c = (struct cast){s + 1, after - 1, skip_blanks(after), after_operand(after)};
+		last = after - 2;
 	}
 	while (last > c->type && isspace((unsigned char)*last))
 		last--;
@@ -181,7 +181,7 @@ int expr_spell_casts(struct gdb *g, const char *expr, const struct expr_place *a
 
 	*out = NULL;
 	for (const char *s = expr; *s;) {
-		const char *behind = text_is_quote(*s) ? text_behind_quote(s) : NULL;
+		const char *after = text_is_quote(*s) ? text_after_quote(s) : NULL;
 		cleanup_free char *by = NULL;
 		struct cast c = {0};
 
@@ -193,10 +193,10 @@ int expr_spell_casts(struct gdb *g, const char *expr, const struct expr_place *a
 			any = true;
 			continue;
 		}
-		if (!behind)
-			behind = s + 1;
-		buf_add(&text, s, (size_t)(behind - s));
-		s = behind;
+		if (!after)
+			after = s + 1;
+		buf_add(&text, s, (size_t)(after - s));
+		s = after;
 	}
 	if (any)
 		*out = xstrdup(buf_str(&text));

@@ -127,15 +127,15 @@ struct speller {
 static char *class_of(const struct speller *p, const char *object, bool *points)
 {
 	cleanup_free char *cmd = str_fmt("ptype/rmt %s", object), *text = NULL;
-	const char *from, *to, *behind;
+	const char *from, *to, *after;
 	struct err ignored;
 
 	if (gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &text, &ignored))
 		return NULL;
 	from = text + (str_starts(text, "type = ") ? strlen("type = ") : 0);
 	from += str_starts(from, "const ") ? strlen("const ") : 0;
-	behind = strrchr(text, '}');
-	if (!behind || !(str_starts(from, "class ") || str_starts(from, "struct ")) || !strstr(from, "<"))
+	after = strrchr(text, '}');
+	if (!after || !(str_starts(from, "class ") || str_starts(from, "struct ")) || !strstr(from, "<"))
 		return NULL;
 	from += strcspn(from, " ") + 1;
 	to = from + strcspn(from, "{\n");
@@ -143,8 +143,8 @@ static char *class_of(const struct speller *p, const char *object, bool *points)
 		to = base;
 	while (to > from && to[-1] == ' ')
 		to--;
-	*points = strchr(behind, '*') != NULL;
-	return strchr(behind, '[') || strstr(behind, "**") ? NULL : xstrndup(from, (size_t)(to - from));
+	*points = strchr(after, '*') != NULL;
+	return strchr(after, '[') || strstr(after, "**") ? NULL : xstrndup(from, (size_t)(to - from));
 }
 
 /* The first of a template's arguments. */

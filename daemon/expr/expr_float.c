@@ -200,7 +200,7 @@ static const char *skip_word(const char *s)
  */
 static const char *split_at(const char *text, const struct operator** which)
 {
-	bool behind_operand = false, behind_cast = false;
+	bool has_left_operand = false, after_cast = false;
 	const char *found = NULL, *s = text;
 
 	while (s && *s) {
@@ -209,26 +209,26 @@ static const char *split_at(const char *text, const struct operator** which)
 		if (isspace((unsigned char)*s)) {
 			s++;
 		} else if (strchr("([\"'", *s)) {
-			const char *behind = text_behind_group(s);
+			const char *after = text_after_group(s);
 
 			/* (T)x: what follows a cast is its operand; a - there may be either, and GDB will not have it
 			 */
-			behind_cast = *s == '(' && !behind_operand;
-			behind_operand = true;
-			s = behind;
+			after_cast = *s == '(' && !has_left_operand;
+			has_left_operand = true;
+			s = after;
 		} else if (text_is_name(*s) || *s == '.') {
 			s = skip_word(s);
-			behind_operand = true;
-			behind_cast = false;
-		} else if (o && behind_operand) {
+			has_left_operand = true;
+			after_cast = false;
+		} else if (o && has_left_operand) {
 			if (o->level != INSIDE && (!found || o->level <= (*which)->level) &&
-			    !(behind_cast && strchr("*-+", *s) && s[1] != ' ')) {
+			    !(after_cast && strchr("*-+", *s) && s[1] != ' ')) {
 				found = s;
 				*which = o;
 			}
 			s += strlen(o->text);
-			behind_operand = behind_cast = false;
-		} else if (behind_operand) {
+			has_left_operand = after_cast = false;
+		} else if (has_left_operand) {
 			return NULL;
 		} else {
 			s++;
@@ -346,16 +346,16 @@ static int cast_to(struct piece *out, const struct expr_type *t, const char *tex
 }
 
 /* (TYPE)operand, where only a type can stand in front of a number. */
-static int cast(struct builder *p, const char *text, const char *behind, struct piece *out, struct err *e)
+static int cast(struct builder *p, const char *text, const char *after, struct piece *out, struct err *e)
 {
-	cleanup_free char *as_type = str_fmt("%.*s0", (int)(behind - text), text);
+	cleanup_free char *as_type = str_fmt("%.*s0", (int)(after - text), text);
 	struct expr_type t;
 	struct err why;
 	int r = expr_type_of(p->g, as_type, p->at->tid, p->at->frame, &t, &why);
 
 	if (r)
 		return gdb_dead(p->g) ? err_set(e, ERR_INTERNAL, "%s", why.text) : refuse(e, text);
-	r = build(p, behind, out, e);
+	r = build(p, after, out, e);
 	if (!r)
 		r = cast_to(out, &t, text, e);
 	expr_type_fini(&t);
@@ -364,16 +364,16 @@ static int cast(struct builder *p, const char *text, const char *behind, struct 
 
 static int prefixed(struct builder *p, const char *text, struct piece *out, struct err *e)
 {
-	const char *behind = *text == '(' ? text_behind_group(text) : NULL;
+	const char *after = *text == '(' ? text_after_group(text) : NULL;
 	int r;
 
-	if (behind && !*behind) {
-		cleanup_free char *inner = xstrndup(text + 1, (size_t)(behind - text) - 2);
+	if (after && !*after) {
+		cleanup_free char *inner = xstrndup(text + 1, (size_t)(after - text) - 2);
 
 		return build(p, inner, out, e);
 	}
-	if (behind)
-		return cast(p, text, behind, out, e);
+	if (after)
+		return cast(p, text, after, out, e);
 	if (!strchr("!-+", *text))
 		return refuse(e, text);
 	r = build(p, text + 1, out, e);

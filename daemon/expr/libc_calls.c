@@ -97,7 +97,7 @@ static char *cast_calls(const char *expr, const char *name, size_t len, const ch
 	bool any = false;
 
 	while ((p = memmem(p, strlen(p), name, len))) {
-		end = is_call(expr, p, len) ? text_behind_group(p + len + strspn(p + len, " \t")) : NULL;
+		end = is_call(expr, p, len) ? text_after_group(p + len + strspn(p + len, " \t")) : NULL;
 		if (!end) {
 			p += len;
 			continue;
@@ -138,7 +138,7 @@ static char *replace_name(const char *expr, const char *name, const char *value)
 		const char *from = p;
 
 		if (text_is_quote(*p)) {
-			p = text_behind_quote(p);
+			p = text_after_quote(p);
 			if (!p)
 				p = from + strlen(from);
 		} else if (text_is_name(*p)) {

@@ -38,10 +38,10 @@ static void skip_blanks(struct scan *s)
 /* Moves after a quoted text. */
 static void skip_quoted(struct scan *s)
 {
-	const char *behind = text_behind_quote(s->p);
+	const char *after = text_after_quote(s->p);
 
-	s->failed |= !behind;
-	s->p = behind ? behind : s->p + strlen(s->p);
+	s->failed |= !after;
+	s->p = after ? after : s->p + strlen(s->p);
 }
 
 /* A name with its scopes: a, N::C::m, 'file.c'::v, ::g. Or a character constant, which looks alike. */
@@ -112,41 +112,41 @@ static void selected(struct scan *s, struct buf *out, size_t from)
 {
 	bool arrow = *s->p == '-';
 	cleanup_free char *name = NULL;
-	const char *op = s->p, *begin, *behind;
+	const char *op = s->p, *begin, *after;
 
 	s->p += arrow ? 2 : 1;
 	skip_blanks(s);
 	begin = s->p;
 	skip_name(s);
 	name = xstrndup(begin, (size_t)(s->p - begin));
-	behind = s->p + strspn(s->p, " \t");
-	if (*behind == '(' && behind[1 + strspn(behind + 1, " \t")] == ')') {
-		behind += 1 + strspn(behind + 1, " \t");
+	after = s->p + strspn(s->p, " \t");
+	if (*after == '(' && after[1 + strspn(after + 1, " \t")] == ')') {
+		after += 1 + strspn(after + 1, " \t");
 		if (replaced(s, out, from, name, arrow, NULL)) {
-			s->p = behind + 1;
+			s->p = after + 1;
 			return;
 		}
 	}
 	/* .at(i) is [i] with a check */
-	if (!arrow && *behind == '(' && !strcmp(name, "at")) {
+	if (!arrow && *after == '(' && !strcmp(name, "at")) {
 		cleanup_buf struct buf part = {0};
 		cleanup_free char *index = NULL;
 
-		s->p = behind;
+		s->p = after;
 		group(s, ')', &part);
 		if (s->failed)
 			return;
 		index = xstrndup(buf_str(&part) + 1, part.len - 2);
 		if (replaced(s, out, from, "[", false, index))
 			return;
-		buf_add(out, op, (size_t)(behind - op));
+		buf_add(out, op, (size_t)(after - op));
 		buf_add(out, buf_str(&part), part.len);
 		return;
 	}
 	/* an object that acts as a pointer becomes one; then its target may be what has the method */
-	if (arrow && replaced(s, out, from, "->", false, NULL) && *behind == ')' &&
+	if (arrow && replaced(s, out, from, "->", false, NULL) && *after == ')' &&
 	    replaced(s, out, from, name, arrow, NULL)) {
-		s->p = behind + 1;
+		s->p = after + 1;
 		return;
 	}
 	buf_add(out, op, (size_t)(s->p - op));
@@ -177,9 +177,9 @@ static void postfix(struct scan *s, struct buf *out, size_t from)
 }
 
 /* In (T *): the name of a type. */
-static bool is_pointed_to(const char *behind)
+static bool is_pointed_to(const char *after)
 {
-	const char *p = behind + strspn(behind, " \t");
+	const char *p = after + strspn(after, " \t");
 
 	return *p == '*' && p[strspn(p, "* \t")] == ')';
 }
@@ -308,7 +308,7 @@ static void compared(struct scan *s, struct buf *out, size_t left, size_t op, si
 /* Operands and what is between them, up to (not including) stop or the end. */
 static void expression(struct scan *s, char stop, struct buf *out)
 {
-	bool behind_operand = false;
+	bool has_left_operand = false;
 	size_t last = 0, op = 0; /* in out: the last operand, and the == or != after it (0: none) */
 
 	while (*s->p && *s->p != stop && !s->failed) {
@@ -320,9 +320,9 @@ static void expression(struct scan *s, char stop, struct buf *out)
 			buf_add_char(out, *s->p++);
 		} else if (is_tag_keyword(s->p)) {
 			tagged_type(s, out);
-			behind_operand = false;
+			has_left_operand = false;
 			op = 0;
-		} else if (starts_operand(s->p) && !(behind_operand && (*s->p == '*' || *s->p == '&'))) {
+		} else if (starts_operand(s->p) && !(has_left_operand && (*s->p == '*' || *s->p == '&'))) {
 			size_t at = out->len;
 
 			operand(s, out);
@@ -331,10 +331,10 @@ static void expression(struct scan *s, char stop, struct buf *out)
 				compared(s, out, last, op, at);
 			last = op ? last : at;
 			op = 0;
-			behind_operand = true;
+			has_left_operand = true;
 		} else {
 			op = 0;
-			if (behind_operand && (str_starts(s->p, "==") || str_starts(s->p, "!="))) {
+			if (has_left_operand && (str_starts(s->p, "==") || str_starts(s->p, "!="))) {
 				op = out->len;
 				buf_add_char(out, *s->p++);
 			} else if (str_starts(s->p, "&&")) {
@@ -342,7 +342,7 @@ static void expression(struct scan *s, char stop, struct buf *out)
 				buf_add_char(out, *s->p++);
 			}
 			buf_add_char(out, *s->p++);
-			behind_operand = false;
+			has_left_operand = false;
 		}
 	}
 }

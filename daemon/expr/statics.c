@@ -53,7 +53,7 @@ static char *find_static(struct gdb *g, const char *function, const char *variab
 }
 
 /* After "<int>" where a scope follows, so that it is no comparison; else p. */
-static const char *behind_template(const char *p)
+static const char *after_template(const char *p)
 {
 	const char *end = p;
 	int depth = 0;
@@ -68,7 +68,7 @@ static const char *behind_template(const char *p)
 }
 
 /* After a name with its scopes, "a::f<int>(int)::x", at p; *last: its last "::", NULL without one. */
-static const char *behind_scoped(const char *p, const char **last)
+static const char *after_scoped(const char *p, const char **last)
 {
 	*last = NULL;
 	for (;;) {
@@ -77,8 +77,8 @@ static const char *behind_scoped(const char *p, const char **last)
 		while (text_is_name(*p))
 			p++;
 		if (*p == '<')
-			p = behind_template(p);
-		group = *p == '(' ? text_behind_group(p) : NULL;
+			p = after_template(p);
+		group = *p == '(' ? text_after_group(p) : NULL;
 		if (group && str_starts(group, "::"))
 			p = group;
 		if (!str_starts(p, "::") || !text_is_name(p[2]))
@@ -106,11 +106,11 @@ int expr_name_statics(struct gdb *g, const char *expr, char **out, struct err *e
 		cleanup_free char *by = NULL, *function = NULL, *variable = NULL;
 
 		last = NULL;
-		end = text_is_quote(*p) ? text_behind_quote(p) : p + 1;
+		end = text_is_quote(*p) ? text_after_quote(p) : p + 1;
 		if (!end)
 			end = p + strlen(p);
 		if (text_is_name(*p))
-			end = behind_scoped(p, &last);
+			end = after_scoped(p, &last);
 		if (last) {
 			function = function_name(p, last);
 			variable = xstrndup(last + 2, (size_t)(end - last - 2));

@@ -15,7 +15,7 @@ bool text_is_quote(char c)
 	return c == '"' || c == '\'';
 }
 
-const char *text_behind_quote(const char *s)
+const char *text_after_quote(const char *s)
 {
 	char quote = *s++;
 
@@ -24,13 +24,13 @@ const char *text_behind_quote(const char *s)
 	return *s ? s + 1 : NULL;
 }
 
-const char *text_behind_group(const char *s)
+const char *text_after_group(const char *s)
 {
 	int depth = 0;
 
 	do {
 		depth += (*s == '(' || *s == '[') - (*s == ')' || *s == ']');
-		s = text_is_quote(*s) ? text_behind_quote(s) : s + 1;
+		s = text_is_quote(*s) ? text_after_quote(s) : s + 1;
 	} while (s && *s && depth > 0);
 	return depth > 0 ? NULL : s;
 }

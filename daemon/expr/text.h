@@ -10,8 +10,8 @@ bool text_is_name(char c);
 /* " or ' */
 bool text_is_quote(char c);
 /* After the text in quotes at s; NULL: it is not closed. */
-const char *text_behind_quote(const char *s);
+const char *text_after_quote(const char *s);
 /* After what closes the ( or [ or quote at s, whatever is quoted in between; NULL: it is not closed. */
-const char *text_behind_group(const char *s);
+const char *text_after_group(const char *s);
 
 #endif

@@ -105,7 +105,7 @@ static void trim_back(char *d)
 void expr_type_classify(struct expr_type *t)
 {
 	cleanup_free char *copy = xstrdup(skip_qualifiers(t->definition));
-	const char *behind;
+	const char *after;
 	size_t n;
 
 	trim_back(copy);
@@ -119,15 +119,15 @@ void expr_type_classify(struct expr_type *t)
 	}
 	t->is_signed = false;
 	/* Declarators follow the closing brace of a definition that is printed in full. */
-	behind = strrchr(copy, '}');
-	behind = behind ? behind + 1 : copy;
-	if (strstr(behind, "(*["))
+	after = strrchr(copy, '}');
+	after = after ? after + 1 : copy;
+	if (strstr(after, "(*["))
 		t->kind = EXPR_TYPE_AGGREGATE;
-	else if (strstr(behind, "(*)") || (n && copy[n - 1] == '*'))
+	else if (strstr(after, "(*)") || (n && copy[n - 1] == '*'))
 		t->kind = EXPR_TYPE_POINTER;
 	else if (n && copy[n - 1] == ']')
 		t->kind = EXPR_TYPE_AGGREGATE;
-	else if (strchr(behind, '(') && !strstr(behind, "(anonymous"))
+	else if (strchr(after, '(') && !strstr(after, "(anonymous"))
 		t->kind = EXPR_TYPE_FUNCTION;
 	else if (is_tagged(copy))
 		classify_tagged(t, copy);

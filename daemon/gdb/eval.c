@@ -63,7 +63,7 @@ int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_
 }
 
 /* The word after a text in what a command prints, up to a quote or full stop. NULL: it is not there. */
-static char *word_behind(struct gdb *g, pid_t tid, int frame, const char *cmd, const char *behind)
+static char *word_after(struct gdb *g, pid_t tid, int frame, const char *cmd, const char *after)
 {
 	cleanup_free char *text = NULL;
 	struct err ignored;
@@ -71,8 +71,8 @@ static char *word_behind(struct gdb *g, pid_t tid, int frame, const char *cmd, c
 
 	if (gdb_console_at(g, tid, frame, 0, cmd, &text, &ignored))
 		return NULL;
-	p = strstr(text, behind);
-	return p ? xstrndup(p + strlen(behind), strcspn(p + strlen(behind), "\".\n")) : NULL;
+	p = strstr(text, after);
+	return p ? xstrndup(p + strlen(after), strcspn(p + strlen(after), "\".\n")) : NULL;
 }
 
 static bool has_source(struct gdb *g, pid_t tid, int frame)
@@ -95,9 +95,9 @@ int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e)
 	struct err ignored;
 
 	if (!gdb_console(g, "set language auto", NULL, &ignored) && has_source(g, tid, frame))
-		name = word_behind(g, tid, frame, "show language", "currently ");
+		name = word_after(g, tid, frame, "show language", "currently ");
 	else if (!gdb_console(g, "list main", NULL, &ignored))
-		name = word_behind(g, tid, frame, "info source", "Source language is ");
+		name = word_after(g, tid, frame, "info source", "Source language is ");
 	cmd = name ? str_fmt("set language %s", name) : NULL;
 	if (cmd && gdb_console(g, cmd, NULL, &ignored) && !gdb_dead(g))
 		gdb_console(g, "set language auto", NULL, &ignored);

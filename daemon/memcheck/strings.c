@@ -118,9 +118,9 @@ void strings_write(struct strings *s, uint32_t thread, uint64_t addr, uint64_t l
 		c->hi = addr + len;
 }
 
-static void copied_string(struct strings *s, const struct string_call *c, bool behind)
+static void copied_string(struct strings *s, const struct string_call *c, bool appends)
 {
-	uint64_t to = behind ? c->lo : c->arg[0];
+	uint64_t to = appends ? c->lo : c->arg[0];
 
 	if (c->hi <= to)
 		return;

@@ -11,7 +11,7 @@
 #include "reclog/caller.h"
 
 static const char *const kinds[] = {
-	[RLOG_DAMAGE_BEHIND] = "overflow",
+	[RLOG_DAMAGE_AFTER] = "overflow",
 	[RLOG_DAMAGE_BEFORE] = "underflow",
 	[RLOG_DAMAGE_FREED] = "use-after-free",
 };
@@ -37,7 +37,7 @@ bool damage_note(const struct rlog_control *c, unsigned i, struct rlog_damage *d
 	memcpy(d, n->text, sizeof(*d));
 	d->where[sizeof(d->where) - 1] = '\0';
 	*process = n->process;
-	return d->kind >= RLOG_DAMAGE_BEHIND && d->kind <= RLOG_DAMAGE_FREED && d->when >= RLOG_DAMAGE_AT_FREE &&
+	return d->kind >= RLOG_DAMAGE_AFTER && d->kind <= RLOG_DAMAGE_FREED && d->when >= RLOG_DAMAGE_AT_FREE &&
 	       d->when <= RLOG_DAMAGE_AT_END;
 }
 
@@ -78,7 +78,7 @@ char *damage_text(const struct rlog_damage *d)
 
 	if (d->kind == RLOG_DAMAGE_BEFORE)
 		buf_addf(&b, "the memory in front of %s was written to", size);
-	else if (d->kind == RLOG_DAMAGE_BEHIND)
+	else if (d->kind == RLOG_DAMAGE_AFTER)
 		buf_addf(&b, "the memory after %s was written to: byte %lld became 0x%02llx", size, byte_of(d),
 			 (unsigned long long)d->found);
 	else

@@ -239,7 +239,7 @@ static uint64_t events_before(const struct timeline *tl, const struct tl_thread 
 }
 
 /* The place after the record of the last of so many events, and that event's kind. */
-static struct reader_iter behind(const struct tl_thread *t, uint64_t events, uint8_t *kind)
+static struct reader_iter records_after(const struct tl_thread *t, uint64_t events, uint8_t *kind)
 {
 	struct reader_iter it = events ? place(t, events - 1) : reader_begin(t->log);
 	struct rlog_rec rec = {0};
@@ -267,9 +267,9 @@ int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s,
 		const struct tl_thread *t = &part->threads[i];
 		uint64_t n = events_before(tl, t, number);
 		uint8_t kind, last;
-		struct reader_iter it = behind(t, n, &kind);
+		struct reader_iter it = records_after(t, n, &kind);
 
-		*bytes += (uint64_t)(behind(t, t->events, &last).p - it.p);
+		*bytes += (uint64_t)(records_after(t, t->events, &last).p - it.p);
 		if (n || t->log->start || t->ordinal == w.thread)
 			s->threads[s->nthreads++] = (struct rec_start_thread){
 				t->ordinal, (uint64_t)(it.p - t->log->base), it.stamp, kind == RLOG_EXIT};

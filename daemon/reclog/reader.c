@@ -313,7 +313,7 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
  * Signals came between an event and its result: the result stands after the events of their handlers, which may have
  * been interrupted in turn. If a handler never returned, there is no result.
  */
-static bool result_behind_signal(const uint8_t *p, const uint8_t *end, uint8_t kind, struct rlog_rec *result)
+static bool result_after_signal(const uint8_t *p, const uint8_t *end, uint8_t kind, struct rlog_rec *result)
 {
 	uint8_t wanted[INTERRUPTED_DEPTH] = {kind};
 	unsigned depth = 1;
@@ -355,7 +355,7 @@ enum rlog_read reader_next(struct reader_iter *it, struct reader_event *ev)
 		ev->has_result = true;
 		it->p = p;
 	} else if (result_kinds[ev->rec.kind] && p < end && *p == RLOG_SIGNAL) {
-		ev->has_result = result_behind_signal(p, end, result_kinds[ev->rec.kind], &ev->result);
+		ev->has_result = result_after_signal(p, end, result_kinds[ev->rec.kind], &ev->result);
 	}
 	ev->bytes = (uint32_t)(it->p - start);
 	return RLOG_READ_OK;

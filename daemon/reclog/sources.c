@@ -158,7 +158,7 @@ void sources_note(struct sources *s, enum source_note kind, const char *name)
 void sources_notes(const struct sources *s, struct strv *out)
 {
 	static const struct {
-		const char *before, *behind; /* the names */
+		const char *before, *after; /* the names */
 	} texts[SOURCE_NOTES] = {
 		[NOTE_CHANGED] =
 			{"", "changed since the program was recorded: lines are those of the copy in the recording"},
@@ -177,9 +177,9 @@ void sources_notes(const struct sources *s, struct strv *out)
 
 		if (names->n > TOLD)
 			strv_addf(out, "%s%s and %zu others: %s", texts[k].before, list, names->n - TOLD,
-				  texts[k].behind);
+				  texts[k].after);
 		else if (list)
-			strv_addf(out, "%s%s: %s", texts[k].before, list, texts[k].behind);
+			strv_addf(out, "%s%s: %s", texts[k].before, list, texts[k].after);
 	}
 }
 

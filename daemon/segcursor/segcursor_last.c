@@ -75,19 +75,19 @@ static int is_before(struct segcur *in, struct breaks *b, struct goal *g, uint64
 /* The last of all stops in the segment, by bisection. 2: there are too many, or it cannot be done so. */
 static int last_of_few(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
-	uint64_t before = 0, behind;
+	uint64_t before = 0, after;
 	struct goal end = {0};
-	int r = segcur_count_to(in, &in->base, b, &end, SEGCUR_MANY, &behind, e);
+	int r = segcur_count_to(in, &in->base, b, &end, SEGCUR_MANY, &after, e);
 
 	if (r)
 		return r < 0 ? -1 : 2;
-	for (behind++; before + 1 < behind;) {
-		uint64_t k = before + (behind - before) / 2;
+	for (after++; before + 1 < after;) {
+		uint64_t k = before + (after - before) / 2;
 
 		r = is_before(in, b, g, k, e);
 		if (r < 0 || r == 2)
 			return r;
-		*(r ? &before : &behind) = k;
+		*(r ? &before : &after) = k;
 	}
 	return before ? go_to(in, &in->base, b, before, 1, stop, e) : 1;
 }
@@ -163,8 +163,8 @@ static int to_first(struct segcur *in, struct trace *t, struct breaks *b, struct
 }
 
 /* The first stop, if it comes soon, some time after another one. 1: there is none. */
-static int stop_behind(struct segcur *in, struct early *from, uint64_t ns, struct breaks *b, struct goal *g,
-		       struct early *to, struct err *e)
+static int stop_after(struct segcur *in, struct early *from, uint64_t ns, struct breaks *b, struct goal *g,
+		      struct early *to, struct err *e)
 {
 	struct trace_limit limit = {.cpu_ns = ns + ns / 4};
 	struct breaks all = {0};
@@ -200,7 +200,7 @@ static int come_near(struct segcur *in, struct breaks *b, struct goal *g, uint64
 	for (unsigned i = 0; i < HALVINGS && lo->ns + NEAR_NS < high; i++) {
 		uint64_t part = (high - lo->ns) / 2;
 		struct early at;
-		int r = stop_behind(in, lo, part, b, g, &at, e);
+		int r = stop_after(in, lo, part, b, g, &at, e);
 
 		if (r < 0)
 			return -1;

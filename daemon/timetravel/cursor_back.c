@@ -149,7 +149,7 @@ int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct 
 }
 
 /* The cursor stands after the change of a word that has a condition: notes the word's value there. */
-static void note_behind(struct cursor *t, const struct stop *stop)
+static void note_after(struct cursor *t, const struct stop *stop)
 {
 	struct watch_condition *c = NULL;
 	struct err ignored;
@@ -172,7 +172,7 @@ static int at_stop(struct cursor *t, struct stop *stop, struct err *e)
 	t->tid = t->in.seg.tid;
 	cursor_see_signal(t, stop);
 	if (stop->kind == STOP_WATCH && !stop->before)
-		note_behind(t, stop);
+		note_after(t, stop);
 	return stop->kind == STOP_WATCH && !stop->before ? cursor_back_step_few(t, t->tid, &back, e) : 0;
 }
 

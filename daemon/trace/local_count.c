@@ -75,8 +75,8 @@ static int halve(struct counting *c,
 	return 0;
 }
 
-/* A copy has gone over what cannot be walked, or come to it: is it bad there? */
-static int look_behind(struct local *l, struct trace *copy, bool *bad, struct trace_words *words, struct err *e)
+/* A copy has crossed code that cannot be walked, or has reached it: is the expression bad there? */
+static int look_where_it_left(struct local *l, struct trace *copy, bool *bad, struct trace_words *words, struct err *e)
 {
 	if (!local_same_words(l, &l->left, copy))
 		return local_evaluate(l, copy, bad, words, e);
@@ -176,7 +176,7 @@ static int count_branches(struct counting *c, struct err *e)
 	if (local_fork_left(l, &copy, e))
 		return -1;
 	r = local_walk_copy(l, &copy, 0, &w, &ended, e);
-	if (r == WALK_LEFT && look_behind(l, &copy, &bad, &words, e))
+	if (r == WALK_LEFT && look_where_it_left(l, &copy, &bad, &words, e))
 		r = -1;
 	*c = (struct counting){.l = l,
 			       .unit = COUNT_BRANCHES,

@@ -59,7 +59,7 @@ static bool in_rep(const struct trace_local_result *r, const struct trace_words 
 }
 
 /* Was the last instruction a call, the watched word being its return address? Gives the call. */
-static uint64_t call_behind(const struct trace_local_result *r, const struct trace_words *words)
+static uint64_t call_after(const struct trace_local_result *r, const struct trace_words *words)
 {
 	struct err ignored;
 	uint64_t ret;
@@ -90,7 +90,7 @@ int local_insn_describe(struct trace_local_result *r, const struct trace_words *
 	else if (in_rep(r, words))
 		r->pc_insn = r->pc_after;
 	else
-		r->pc_insn = call_behind(r, words);
+		r->pc_insn = call_after(r, words);
 	r->pc_inside = r->pc_insn ? r->pc_insn : r->pc_after - 1;
 	return 0;
 }

@@ -172,7 +172,7 @@ static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
 }
 
 /* How many branches there are after the left end, as far as can be walked. */
-static int count_behind(struct local *l, uint64_t *n, struct err *e)
+static int count_after(struct local *l, uint64_t *n, struct err *e)
 {
 	struct trace_walk w;
 	struct trace copy;
@@ -207,7 +207,7 @@ static int later_by_samples(struct local *l, struct err *e)
 
 	if (!local_can_walk(l) || !l->place.known)
 		return 0;
-	r = count_behind(l, &n, e);
+	r = count_after(l, &n, e);
 	for (uint64_t i = 0; !r && n && samples_go_on(l, i, n); i++)
 		r = look_at_branch(l, sample(i, n), e);
 	return r;

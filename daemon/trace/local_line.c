@@ -294,7 +294,7 @@ static int rest_of(struct line_search *w, const struct trace_local_place *place,
 /* Where the transition is, from what remains of the segment after it. 1: not known. */
 static int come_near(struct line_search *w, const struct trace_local_place *place, struct err *e)
 {
-	struct rest all, behind;
+	struct rest all, after;
 	unsigned part;
 	int r;
 
@@ -304,15 +304,15 @@ static int come_near(struct line_search *w, const struct trace_local_place *plac
 		w->near.branches = place->branches;
 		return 0;
 	}
-	r = rest_of(w, NULL, &behind, e);
+	r = rest_of(w, NULL, &after, e);
 	r = r ? r : rest_of(w, &w->near, &all, e);
 	if (r)
 		return r;
-	if (behind.n > all.n || behind.branches[0] > all.branches[all.n - behind.n])
+	if (after.n > all.n || after.branches[0] > all.branches[all.n - after.n])
 		return 1;
-	part = all.n - behind.n;
+	part = all.n - after.n;
 	w->near.gaps += part;
-	w->near.branches = all.branches[part] - behind.branches[0];
+	w->near.branches = all.branches[part] - after.branches[0];
 	return 0;
 }
 

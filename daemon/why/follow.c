@@ -87,10 +87,10 @@ static void add_rest(struct why_step *s, struct inspect *p, const struct why_ope
 {
 	bool mem = o->l.where == INSN_IN_MEM;
 	unsigned before = mem ? (unsigned)(part->addr - o->l.addr) : part->off - o->l.off,
-		 behind = o->l.len - before - part->len;
+		 after = o->l.len - before - part->len;
 
 	for (unsigned k = 0; k < 2; k++) {
-		unsigned at = k ? before + part->len : 0, len = k ? behind : before;
+		unsigned at = k ? before + part->len : 0, len = k ? after : before;
 		struct why_operand *rest;
 
 		if (!len)

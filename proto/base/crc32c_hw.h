@@ -14,8 +14,8 @@
  * the constants below have exponents that are 33 too small.
  */
 #define CRC32C_LANE 168 /* bytes */
-#define CRC32C_BEHIND_1 0x1b3d8f29u /* x^(8 * CRC32C_LANE - 33) modulo the polynomial, reflected */
-#define CRC32C_BEHIND_2 0xa60ce07bu /* x^(16 * CRC32C_LANE - 33) */
+#define CRC32C_SHIFT_1 0x1b3d8f29u /* x^(8 * CRC32C_LANE - 33) modulo the polynomial, reflected */
+#define CRC32C_SHIFT_2 0xa60ce07bu /* x^(16 * CRC32C_LANE - 33) */
 
 __attribute__((target("sse4.2,pclmul"))) static inline uint64_t crc32c_shift(uint64_t crc, uint32_t by)
 {
@@ -50,7 +50,7 @@ __attribute__((target("sse4.2,pclmul"))) static inline uint32_t crc32c_hw(uint32
 			d = __builtin_ia32_crc32di(d, crc32c_load64(p + CRC32C_LANE + i));
 			e = __builtin_ia32_crc32di(e, crc32c_load64(p + 2 * CRC32C_LANE + i));
 		}
-		c = crc32c_shift(c, CRC32C_BEHIND_2) ^ crc32c_shift(d, CRC32C_BEHIND_1) ^ e;
+		c = crc32c_shift(c, CRC32C_SHIFT_2) ^ crc32c_shift(d, CRC32C_SHIFT_1) ^ e;
 	}
 	for (; n >= 8; p += 8, n -= 8)
 		c = __builtin_ia32_crc32di(c, crc32c_load64(p));

@@ -139,7 +139,7 @@ static unsigned add_own_counter(struct sock_filter *f)
 
 static int install_filter(void)
 {
-	enum { BEHIND = 7 }; /* add_own_counter's, and the refusal */
+	enum { AFTER = 7 }; /* add_own_counter's, and the refusal */
 	struct sock_filter f[ALLOWED + 16];
 	struct sock_fprog prog = {.filter = f};
 	unsigned n = 0;
@@ -150,7 +150,7 @@ static int install_filter(void)
 	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(nr));
 	for (unsigned i = 0; i < ALLOWED; i++)
 		f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i],
-						      (uint8_t)(ALLOWED - 1 - i + BEHIND), 0);
+						      (uint8_t)(ALLOWED - 1 - i + AFTER), 0);
 	n += add_own_counter(f + n);
 	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

@@ -128,7 +128,7 @@ enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1, RLOG_MALLOC_DET
 /* What --detect has found: one block of the heap that was damaged. In a note of RLOG_NOTE_DAMAGE, instead of its text.
  */
 enum rlog_damage_kind {
-	RLOG_DAMAGE_BEHIND = 1, /* a write after the bytes that were asked for */
+	RLOG_DAMAGE_AFTER = 1, /* a write after the bytes that were asked for */
 	RLOG_DAMAGE_BEFORE = 2, /* a write in front of them */
 	RLOG_DAMAGE_FREED = 3, /* a write after the block was freed */
 };

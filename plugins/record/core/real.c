@@ -96,15 +96,15 @@ void *dl_find_real(const char *name)
 }
 
 /* Does a library after this one have it? Only these are found by RTLD_NEXT. */
-static int is_behind(const char *name)
+static int comes_after_us(const char *name)
 {
 	const ElfW(Dyn) *ours = _DYNAMIC;
-	int behind = 0;
+	int after_us = 0;
 
 	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
-		if (behind && dl_find_in(m, name))
+		if (after_us && dl_find_in(m, name))
 			return 1;
-		behind |= m->l_ld == ours;
+		after_us |= m->l_ld == ours;
 	}
 	return 0;
 }
@@ -122,7 +122,7 @@ const char *real_find(void)
 		 * dlsym allocates the text of an error. That would start the program's own allocator before there is a
 		 * log for the clocks that it reads.
 		 */
-		if (real_names[i].optional && !is_behind(real_names[i].name))
+		if (real_names[i].optional && !comes_after_us(real_names[i].name))
 			continue;
 		real_table[i] = real_names[i].version
 					? REAL(dlvsym)(RTLD_NEXT, real_names[i].name, real_names[i].version)

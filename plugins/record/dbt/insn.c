@@ -307,9 +307,15 @@ int insn_stepped(int si_code, uint64_t flags, const uint8_t *last)
 }
 
 /*
- * Which write, by opcode. '.' does not   r only reads its operand   w may write it, if that is memory   i writes
- * whatever its operand is c reads if the middle of ModRM is 7   t reads if it is 0 or 1, or from 4 on   b reads if it
- * is 4   p pushes if it is 6 What is not known for certain is a w: to look in vain costs little.
+ * Which instructions write to memory, by opcode:
+ *
+ * '.': no.
+ * r: no, it only reads its operand.
+ * w: perhaps: it may write its operand, if that is in memory. So are those that are not known for certain: to look in
+ *    vain costs little.
+ * i: yes, whatever its operand is.
+ * c, t, b: no if the middle field of ModRM is 7; 0, 1 or at least 4; 4. Else as w.
+ * p: as w, and yes if that field is 6: it pushes.
  */
 static const char writes_one[] = "wwrr..ww"
 				 "wwrr..ww" /* 00 */

@@ -96,24 +96,24 @@ static void lead(struct loop *l, unsigned k, const uint8_t *at, unsigned frame)
 static void follow(struct loop *l, unsigned k)
 {
 	const struct node *x = &l->node[k];
-	const uint8_t *behind = x->at + x->i.len, *target = (const uint8_t *)x->i.target;
+	const uint8_t *next = x->at + x->i.len, *target = (const uint8_t *)x->i.target;
 	int frame;
 
 	if (x->e.flags & UNKNOWN)
 		return;
 	switch (x->i.kind) {
 	case INSN_PLAIN:
-		lead(l, k, behind, x->frame);
+		lead(l, k, next, x->frame);
 		break;
 	case INSN_JCC:
 		lead(l, k, target, x->frame);
-		lead(l, k, behind, x->frame);
+		lead(l, k, next, x->frame);
 		break;
 	case INSN_JMP:
 		lead(l, k, target, x->frame);
 		break;
 	case INSN_CALL:
-		frame = l->lo ? -1 : find_frame(l, behind, x->frame);
+		frame = l->lo ? -1 : find_frame(l, next, x->frame);
 		if (frame > 0)
 			lead(l, k, target, (unsigned)frame);
 		break;

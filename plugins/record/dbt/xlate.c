@@ -123,7 +123,7 @@ static int one(struct xlate *x, struct cache *c, const uint8_t *p, const struct 
 	switch (i->kind) {
 	case INSN_PLAIN:
 		emit_plain(x, c, p, i);
-		emit_report_behind(x, c, p, i);
+		emit_report_after(x, c, p, i);
 		if (insn_may_write(p, i))
 			emit_words(x, c, (uint64_t)p, (uint64_t)p + i->len);
 		return 1;
@@ -321,7 +321,7 @@ static void renew(struct xlate *x, const struct site *s)
 	x->target = code;
 }
 
-static uint64_t behind(uint64_t pc)
+static uint64_t next_pc(uint64_t pc)
 {
 	struct insn i;
 
@@ -358,7 +358,7 @@ __attribute__((used)) static void leave(struct xlate *x)
 		return;
 	}
 	if (s.kind == SITE_STOP) {
-		stop(x, pc, behind(pc));
+		stop(x, pc, next_pc(pc));
 		return;
 	}
 	/* a handler of signals ends, which the recorder has called */

@@ -138,7 +138,7 @@ enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };
  */
 void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
-void emit_report_behind(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_report_back(struct xlate *x, struct cache *c);
 /* The arguments of a call, if they are wanted; pc: see REPORT_ARGS. */
 void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc);

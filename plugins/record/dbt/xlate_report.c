@@ -302,7 +302,7 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		emit_report_args(x, c, (uint64_t)p);
 }
 
-void emit_report_behind(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	if (report_of(x) && is_string(i))
 		put_string(x, c, REPORT_STRING_END, (uint64_t)p);

@@ -148,9 +148,9 @@ static inline __attribute__((always_inline)) struct block *to_free(void *p)
 	b = block_of(p, "free(): invalid pointer",
 		     is_heap(b) && b->magic == MAGIC_FREE ? twice(p) : "free(): invalid pointer");
 	if (unlikely(heap_block_size(b) > CACHED_MAX && heap_block_size(b) < HEAP_MAPPED_MIN &&
-		     *word_behind(b) != HEAP_WORD) &&
-	    heap_glibc_word(*word_behind(b)) != HEAP_WORD)
-		check_next(heap_glibc_word(*word_behind(b)), 0);
+		     *word_after(b) != HEAP_WORD) &&
+	    heap_glibc_word(*word_after(b)) != HEAP_WORD)
+		check_next(heap_glibc_word(*word_after(b)), 0);
 	return b;
 }
 
@@ -261,9 +261,9 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 		return 0;
 	}
 	b = block_of(p, "realloc(): invalid pointer", "realloc(): invalid old size");
-	if (unlikely(heap_block_size(b) < HEAP_MAPPED_MIN && *word_behind(b) != HEAP_WORD &&
-		     heap_glibc_word(*word_behind(b)) >= 1u << 21))
-		check_next(heap_glibc_word(*word_behind(b)), "realloc(): invalid next size");
+	if (unlikely(heap_block_size(b) < HEAP_MAPPED_MIN && *word_after(b) != HEAP_WORD &&
+		     heap_glibc_word(*word_after(b)) >= 1u << 21))
+		check_next(heap_glibc_word(*word_after(b)), "realloc(): invalid next size");
 	if (resize_in_place(p, b, n, &state)) {
 		tell_block(REPORT_RESIZE, p, n, 0, site);
 		return p;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seek.h: the search for the place of a PREEMPT record (point.h): what its parts share.
+ * seek.h: the search for the place of a PREEMPT record (point.h), shared by these files:
  *
- * seek.c       begins and ends it
- * seek_walk.c  the thread goes there in translated code, which compares at each pass of the place's address
- * seek_time.c  it goes by itself, by time and breakpoints: where it is traced, or its code cannot be translated
- * seek_look.c  compares it with the record
- * lookahead.c      a copy of the process goes ahead, to see what comes
+ * seek.c: begins and ends a search.
+ * seek_look.c: compares where the thread stands with the record.
+ * seek_walk.c: the thread runs in translated code, which compares at each pass of the place's address.
+ * seek_time.c: it runs by itself, with a timer and breakpoints: where it is traced, or cannot be translated.
+ * lookahead.c: a copy of the process runs first, to see how often the address is passed.
  */
 #ifndef FRED_RECORD_SEEK_H
 #define FRED_RECORD_SEEK_H

@@ -53,6 +53,6 @@ void spin_fork_child(
  * time when a thread waits by looking at memory; on replay, when the recorder did. sleeps: the call does nothing but
  * let time pass.
  */
-void spin_behind_call(struct thr *t, long nr, int sleeps, const uint8_t *from);
+void spin_after_call(struct thr *t, long nr, int sleeps, const uint8_t *from);
 
 #endif

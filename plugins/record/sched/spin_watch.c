@@ -96,7 +96,7 @@ void spin_fork_child(struct thr *now)
 			G.thr[i].tid = 0;
 }
 
-void spin_behind_call(struct thr *t, long nr, int sleeps, const uint8_t *from)
+void spin_after_call(struct thr *t, long nr, int sleeps, const uint8_t *from)
 {
 	const char *why = 0;
 	char text[232], *p;

@@ -41,7 +41,7 @@ struct arena {
 	struct block *ring[HEAP_RING];
 };
 
-static inline uint64_t *word_behind(struct block *b)
+static inline uint64_t *word_after(struct block *b)
 {
 	return (uint64_t *)((char *)(b + 1) + heap_usable_of(heap_block_size(b)));
 }

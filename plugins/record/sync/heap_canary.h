@@ -71,7 +71,7 @@ static inline const uint8_t *wrong_in(const struct block *b, size_t lo, size_t n
 }
 
 /* The same after the block's bytes, from byte lo on. */
-static inline const uint8_t *wrong_behind(struct block *b, size_t lo, size_t n)
+static inline const uint8_t *wrong_after(struct block *b, size_t lo, size_t n)
 {
 	const uint8_t *p = wrong_in(b, lo > n ? lo : n, heap_usable_of(n) + 8);
 	const uint64_t *end = word_at_end(b);
@@ -91,7 +91,7 @@ static inline const uint8_t *wrong_in_free(struct block *b, size_t n, size_t lo)
 {
 	const uint8_t *p = filled(n) > lo ? wrong_in(b, lo, filled(n)) : 0;
 
-	return likely(!p) ? wrong_behind(b, lo, n) : p;
+	return likely(!p) ? wrong_after(b, lo, n) : p;
 }
 
 /* b's header says `size`: makes a note, once for each block. */

@@ -296,10 +296,10 @@ enum detect_state detect_look(void *p)
 		detect_damaged(b, size, RLOG_DAMAGE_BEFORE, RLOG_DAMAGE_AT_FREE, (const uint8_t *)&b->size + 7);
 		return DETECT_DAMAGED;
 	}
-	at = wrong_behind(b, 0, size & HEAP_SIZE_MASK);
+	at = wrong_after(b, 0, size & HEAP_SIZE_MASK);
 	if (likely(!at))
 		return DETECT_INTACT;
-	detect_damaged(b, size, RLOG_DAMAGE_BEHIND, RLOG_DAMAGE_AT_FREE, at);
+	detect_damaged(b, size, RLOG_DAMAGE_AFTER, RLOG_DAMAGE_AT_FREE, at);
 	return DETECT_DAMAGED;
 }
 

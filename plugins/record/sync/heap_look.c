@@ -65,8 +65,8 @@ static struct finding look_at(struct block *b)
 	struct block *inner;
 
 	if (magic == MAGIC_USED) {
-		f.at = wrong_behind(b, 0, n);
-		f.kind = f.at ? RLOG_DAMAGE_BEHIND : 0;
+		f.at = wrong_after(b, 0, n);
+		f.kind = f.at ? RLOG_DAMAGE_AFTER : 0;
 		inner = inner_of(b, size);
 		if (!f.at && inner && (inner->magic != MAGIC_ALIGNED || !is_tagged(inner, inner->size))) {
 			f.at = (const uint8_t *)&inner->size + 7;
@@ -128,11 +128,11 @@ static void look_at_arena(struct arena *a, char *first, const struct unreadable 
 
 	while (p + sizeof(struct block) <= end) {
 		struct block *b = (struct block *)p;
-		uint64_t behind = after_hidden(k, (uint64_t)p, (uint64_t)(b + 1));
+		uint64_t next = after_hidden(k, (uint64_t)p, (uint64_t)(b + 1));
 		size_t size;
 
-		if (behind) { /* the next header that is whole */
-			for (p = (char *)behind; p + sizeof(*b) <= end && !is_header((struct block *)p, a->plain);
+		if (next) { /* the next header that is whole */
+			for (p = (char *)next; p + sizeof(*b) <= end && !is_header((struct block *)p, a->plain);
 			     p += 16)
 				;
 			continue;

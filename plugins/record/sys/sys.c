@@ -93,7 +93,7 @@ static long record_call(struct thr *t, const struct sys_info *s, long nr, const 
 		sys_copy_log(t, nr, a, ret);
 	sys_show_given(t, nr, a, ret);
 	if (unlikely(G.mt && !G.serial))
-		spin_behind_call(t, nr, nr == SYS_sched_yield || sys_sleep_ns(nr, a), from);
+		spin_after_call(t, nr, nr == SYS_sched_yield || sys_sleep_ns(nr, a), from);
 	return ret;
 }
 
@@ -119,7 +119,7 @@ static long replay_call(struct thr *t, const struct sys_info *s, long nr, const 
 		sys_copy_log(t, nr, a, ret);
 	sys_show_given(t, nr, a, ret);
 	if (unlikely(G.mt && !G.serial))
-		spin_behind_call(t, nr, 0, 0);
+		spin_after_call(t, nr, 0, 0);
 	return ret;
 }
 

@@ -115,7 +115,7 @@ uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
 /* A real call that may wait, between wait_begin and wait_end: the recorder's own signal does not end it (sys_again.c).
  */
 long sys_wait_call(struct thr *t, long nr, const long *a);
-/* What is left of it behind such a signal (sys_rest.c). ret: what it has given; control_room: what was asked before. */
+/* What is left of it after such a signal (sys_rest.c). ret: what it has given; control_room: what was asked before. */
 long sys_wait_rest(struct thr *t, long nr, const long *a, long ret, uint64_t control_room);
 uint64_t sys_control_room(long nr, const long *a); /* bytes of control data that a message has room for */
 int sys_answers_at_once(long nr, const long *a); /* it keeps the turn as one of CLASS_QUICK does: by its descriptor */

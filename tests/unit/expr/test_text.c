@@ -27,24 +27,25 @@ static void check(const char *(*behind)(const char *), const struct row *rows, s
 static void test_quotes(void **state)
 {
 	static const struct row rows[] = {
-		{"\"a\"b", "b"},   {"\"\"", ""},	   {"'\\''x", "x"},	{"\"\\\\\"+1", "+1"}, {"\"it's\")", ")"},
-		{"\"a", NULL},	   {"'", NULL},	   {"\"a\\\"", NULL}, {"\"\\", NULL},
+		{"\"a\"b", "b"}, {"\"\"", ""}, {"'\\''x", "x"},	  {"\"\\\\\"+1", "+1"}, {"\"it's\")", ")"},
+		{"\"a", NULL},	 {"'", NULL},  {"\"a\\\"", NULL}, {"\"\\", NULL},
 	};
 
 	(void)state;
-	check(text_behind_quote, rows, sizeof(rows) / sizeof(rows[0]));
+	check(text_after_quote, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 static void test_groups(void **state)
 {
 	static const struct row rows[] = {
-		{"(a)b", "b"},	     {"()", ""},      {"(a[f(1)])->x", "->x"}, {"[i](j)", "(j)"}, {"(')')+1", "+1"},
-		{"(\"(\\\"\")*", "*"}, {"\"a(\"b", "b"}, {"(a", NULL},	       {"((a)", NULL},	  {"(')", NULL},
-		{"(a[1)", NULL},     {"'", NULL},
+		{"(a)b", "b"},	   {"()", ""},	      {"(a[f(1)])->x", "->x"},
+		{"[i](j)", "(j)"}, {"(')')+1", "+1"}, {"(\"(\\\"\")*", "*"},
+		{"\"a(\"b", "b"},  {"(a", NULL},      {"((a)", NULL},
+		{"(')", NULL},	   {"(a[1)", NULL},   {"'", NULL},
 	};
 
 	(void)state;
-	check(text_behind_group, rows, sizeof(rows) / sizeof(rows[0]));
+	check(text_after_group, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 static void test_characters(void **state)
