@@ -11,7 +11,7 @@ static void print_option(FILE *f, const struct cli_option *o)
 
 	if (o->metavar)
 		str_set(&left, o->joined ? "%s[=%s]" : "%s %s", left, o->metavar);
-	fprintf(f, "  %-26s %s%s\n", left, o->help, o->required ? " (needed)" : "");
+	fprintf(f, "  %-26s %s%s\n", left, o->help, o->required ? " (required)" : "");
 }
 
 void help_overview(FILE *f, const struct cli_command *const *commands)
@@ -40,8 +40,8 @@ static bool takes_position(const struct cli_command *c)
 static void print_words(FILE *f, const struct cli_command *c)
 {
 	if (c->word == WORD_REC)
-		fprintf(f, "\nREC is a directory or a name of fredctl ls%s.\n",
-			str_starts(c->usage, "[REC]") ? "; without it the latest recording" : "");
+		fprintf(f, "\nREC is a directory or a name that fredctl ls lists%s.\n",
+			str_starts(c->usage, "[REC]") ? "; the default is the latest recording" : "");
 	if (takes_position(c))
 		fputs("POS is start, end, an event number N, N/0xPC#HITS (the HITS-th time at an address "
 		      "after\nevent N), PCT% of the events, @SECONDS since the start, or ckpt:ID.\n",

@@ -48,7 +48,7 @@ json_t *rec_arg_pid_params(const struct cli *cli, struct err *e);
 /* The option --process. */
 #define REC_ARG_PROCESS_OPTION                                                                                         \
 	{                                                                                                              \
-		"process", "N", "which process: its number, PID or name (the one that failed)"                         \
+		"process", "N", "the process, by number, PID or name (the one that failed)"                            \
 	}
 
 #endif

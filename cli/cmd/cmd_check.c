@@ -18,12 +18,12 @@ static const struct cli_option options[] = {
 	REC_ARG_PROCESS_OPTION,
 	{.name = "suppressions",
 	 .metavar = "FILE",
-	 .help = "memory: leave out what this file suppresses, written as for Valgrind",
+	 .help = "memory: leave out findings that FILE suppresses, in Valgrind's format",
 	 .word = WORD_FILE,
 	 .repeated = true},
 	{.name = "gen-suppressions", .help = "memory: print a suppression for each finding"},
 	{.name = "uninitialised",
-	 .help = "memory: look for branches, addresses and outputs that depend on memory that was never written, too"},
+	 .help = "memory: also find branches, addresses and outputs that depend on memory that was never written"},
 	{0},
 };
 
@@ -178,7 +178,7 @@ static int exec_check(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_check = {
 	.name = "check",
-	.help = "find memory errors in a recording (accesses outside of blocks and to freed ones, bad frees, leaks), "
+	.help = "find memory errors in a recording (accesses outside blocks or to freed ones, bad frees, leaks), "
 		"or data races",
 	.usage = "memory|races [REC] [--process N] [--uninitialised] [--suppressions FILE]... [--gen-suppressions]",
 	.options = options,

@@ -44,7 +44,7 @@ static int exec_status(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_status = {
 	.name = "status",
-	.help = "show what the daemon does",
+	.help = "show what the daemon is doing",
 	.usage = "",
 	.exec = exec_status,
 };

@@ -12,16 +12,17 @@
 
 static const struct cli_option options[] = {
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
-	{"resume", "ID", "go on with this session (fredctl sessions; latest: the one that ran last)"},
+	{"resume", "ID", "continue this session (fredctl sessions lists them; latest: the one that ran last)"},
 	REC_ARG_PROCESS_OPTION,
-	{"pid", "PID", "what this process, which is being recorded, has done so far; at its end, without --at",
+	{"pid", "PID",
+	 "debug what this process, which is being recorded, has done so far (from its end, unless --at is given)",
 	 .letter = 'p'},
-	{"output", "DIR", "of a PROGRAM: make the recording of the first run there instead of under $FRED_HOME",
+	{"output", "DIR", "of a PROGRAM: put the recording of its first run into DIR (default: under $FRED_HOME)",
 	 .word = WORD_DIR, .letter = 'o'},
 	{"sched", "MODE", "of a PROGRAM: as of record (serial)", "parallel serial chaos chaos:"},
 	{"x", "FILE", "GDB's own: commands from a file", .word = WORD_FILE, .repeated = true, .gdb = true},
 	{"ex", "CMD", "GDB's own: a command; -x and -ex in their order", .repeated = true, .gdb = true},
-	{"batch", NULL, "GDB's own: no questions, and end after those commands", .gdb = true},
+	{"batch", NULL, "GDB's own: ask no questions, and end after those commands", .gdb = true},
 	{0},
 };
 
@@ -71,7 +72,7 @@ static int exec_debug(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_debug = {
 	.name = "debug",
-	.help = "GDB on a recording or on a program, forwards and backwards",
+	.help = "debug a recording or a program with GDB, forwards and backwards",
 	.usage = "[REC] [--at POS] [--process N] | --pid PID | --resume ID [--at POS] | [-o DIR] [--sched MODE] -- "
 		 "PROGRAM "
 		 "[ARG...]  [-x FILE] [-ex CMD] [-batch]",

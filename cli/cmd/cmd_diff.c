@@ -71,7 +71,7 @@ static int exec_diff(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_diff = {
 	.name = "diff",
-	.help = "show where two recordings of a program part: the first event and statement that differ",
+	.help = "show the first event and statement at which two recordings of a program differ",
 	.usage = "GOOD BAD",
 	.exec = exec_diff,
 	.min_args = 2,

@@ -55,7 +55,7 @@ static int exec_doctor(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_doctor = {
 	.name = "doctor",
-	.help = "say what this host lacks",
+	.help = "check whether this host can record and replay",
 	.usage = "",
 	.exec = exec_doctor,
 };

@@ -25,10 +25,10 @@
 /* ---- mi ---- */
 
 static const struct cli_option mi_options[] = {
-	{"rec", "REC", "this recording (else that of the program that is named, else the last one)", .word = WORD_REC},
+	{"rec", "REC", "the recording (default: that of the given PROGRAM, else the latest)", .word = WORD_REC},
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
 	REC_ARG_PROCESS_OPTION,
-	{"as-gdb", NULL, "only what the options say: no MI unless they ask for it"},
+	{"as-gdb", NULL, "do only what the options say: no MI unless they ask for it"},
 	{0},
 };
 
@@ -120,7 +120,7 @@ static int exec_mi(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_mi = {
 	.name = "mi",
-	.help = "a gdb for editors: GDB/MI on a recording, forwards and backwards",
+	.help = "stand in for gdb in an editor: GDB/MI on a recording, forwards and backwards",
 	.usage = "[--rec REC] [--at POS] [--process N] [--as-gdb] [REC | GDB-OPTION... [PROGRAM]]",
 	.options = mi_options,
 	.exec = exec_mi,
@@ -165,7 +165,7 @@ static int exec_dap(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_dap = {
 	.name = "dap",
-	.help = "the Debug Adapter Protocol for editors, with steps back",
+	.help = "speak the Debug Adapter Protocol with an editor, with steps back",
 	.usage = "[REC] [--at POS] [--process N]",
 	.options = dap_options,
 	.exec = exec_dap,
@@ -176,10 +176,10 @@ const struct cli_command cmd_dap = {
 /* ---- serve ---- */
 
 static const struct cli_option serve_options[] = {
-	{"rsp", "PORT", "listen on 127.0.0.1:PORT; 0: any free one", .required = true},
+	{"rsp", "PORT", "listen on 127.0.0.1:PORT; 0: any free port", .required = true},
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
 	REC_ARG_PROCESS_OPTION,
-	{"once", NULL, "end with the first debugger that goes"},
+	{"once", NULL, "end when the first debugger disconnects"},
 	{0},
 };
 

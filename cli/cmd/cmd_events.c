@@ -13,7 +13,7 @@
 static const struct cli_option options[] = {
 	{"from", "POS", "the first event (start)", .word = WORD_POS},
 	{"to", "POS", "the last event (end)", .word = WORD_POS},
-	{"thread", "N", "only those of this thread"},
+	{"thread", "N", "only the events of this thread"},
 	REC_ARG_PROCESS_OPTION,
 	{0},
 };

@@ -12,7 +12,7 @@
 #include "cmd/commands.h"
 
 static const struct cli_option options[] = {
-	{"depth", "N", "at most so many steps back (24)"},
+	{"depth", "N", "follow at most N steps (24)"},
 	REC_ARG_PROCESS_OPTION,
 	{0},
 };
@@ -131,8 +131,7 @@ static int exec_explain(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_explain = {
 	.name = "explain",
-	.help = "find the cause of a failure: from a crash, a failed assertion, a deadlock or an exit status back to "
-		"where it came from",
+	.help = "find the cause of a failure: a crash, a failed assertion, a deadlock or an exit status",
 	.usage = "[REC] [--depth N] [--process N]",
 	.options = options,
 	.exec = exec_explain,

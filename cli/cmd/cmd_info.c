@@ -222,7 +222,7 @@ static int exec_info(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_info = {
 	.name = "info",
-	.help = "show what a recording is made of",
+	.help = "show the parts of a recording",
 	.usage = "[REC]",
 	.exec = exec_info,
 	.max_args = 1,

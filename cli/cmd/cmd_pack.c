@@ -13,8 +13,7 @@
 #include "recfiles/running.h"
 
 static const struct cli_option pack_options[] = {
-	{"without-data", NULL,
-	 "leave out what the program read: events and info can be looked at, nothing be replayed"},
+	{"without-data", NULL, "leave out the data that the program read: events and info still work, replays do not"},
 	{0},
 };
 
@@ -53,7 +52,7 @@ static int exec_pack(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_pack = {
 	.name = "pack",
-	.help = "make one file of a recording",
+	.help = "pack a recording into one file",
 	.usage = "[--without-data] [REC] FILE",
 	.options = pack_options,
 	.exec = exec_pack,
@@ -63,7 +62,8 @@ const struct cli_command cmd_pack = {
 };
 
 static const struct cli_option unpack_options[] = {
-	{"output", "DIR", "make the recording there instead of under $FRED_HOME", .word = WORD_DIR, .letter = 'o'},
+	{"output", "DIR", "put the recording into DIR (default: a new one under $FRED_HOME)", .word = WORD_DIR,
+	 .letter = 'o'},
 	{0},
 };
 
@@ -92,7 +92,7 @@ static int exec_unpack(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_unpack = {
 	.name = "unpack",
-	.help = "make a recording of a packed file",
+	.help = "unpack a file into a recording",
 	.usage = "[-o DIR] FILE",
 	.options = unpack_options,
 	.exec = exec_unpack,

@@ -15,7 +15,8 @@
 #include "supervisor/record.h"
 
 static const struct cli_option options[] = {
-	{"output", "DIR", "make the recording there instead of under $FRED_HOME", .word = WORD_DIR, .letter = 'o'},
+	{"output", "DIR", "put the recording into DIR (default: a new one under $FRED_HOME)", .word = WORD_DIR,
+	 .letter = 'o'},
 	{"sched", "MODE",
 	 "parallel (default); serial: one thread at a time, exact for programs with "
 	 "races; chaos[:SEED]: serial, with perturbed switching",
@@ -23,9 +24,9 @@ static const struct cli_option options[] = {
 	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's, and one thread at a time",
 	 "fred system"},
 	{"detect", NULL,
-	 "put canaries after blocks of the heap and look whether they are written over; keep freed blocks back for a "
-	 "while. What is found is told at the end; `fredctl explain` leads to the statement"},
-	{"max-log", "SIZE", "keep the newest SIZE of logs (bytes, or 64K, 8M, 1G), and give up what is older"},
+	 "detect heap damage: check canaries after each block, and keep freed blocks unused for a while. Damage is "
+	 "reported at the end; `fredctl explain` leads to the statement"},
+	{"max-log", "SIZE", "keep only the newest SIZE of logs (bytes, or 64K, 8M, 1G)"},
 	{0},
 };
 

@@ -10,9 +10,10 @@
 
 static const struct cli_option options[] = {
 	{"until", "POS", "stop there instead of at the end", .word = WORD_POS},
-	{"output", NULL, "print what the program printed"},
-	{"linear", NULL, "one thread at a time even where several could run"},
-	{"verify", "WHAT", "exit 1, not 70, when the replay differs; memory: also from an earlier replay's memory",
+	{"output", NULL, "print the program's output"},
+	{"linear", NULL, "run one thread at a time, even where several could run"},
+	{"verify", "WHAT",
+	 "exit with 1, not 70, if the replay differs; memory: also compare memory with an earlier replay's",
 	 .choices = "memory", .joined = true},
 	REC_ARG_PROCESS_OPTION,
 	{0},

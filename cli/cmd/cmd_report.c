@@ -8,8 +8,8 @@
 #include "report/report.h"
 
 static const struct cli_option options[] = {
-	{"html", "FILE", "a page, with the timeline of all threads", .word = WORD_FILE},
-	{"expr", "EXPR", "what reverse-watch is to look for; without it, what explain finds", .word = WORD_EXPR},
+	{"html", "FILE", "the page to write, with the timeline of all threads", .word = WORD_FILE},
+	{"expr", "EXPR", "search for this with reverse-watch (default: what explain finds)", .word = WORD_EXPR},
 	{"report", "KIND=FILE", "another kind: text, json, junit, sarif, markdown, github, html", .word = WORD_FILE,
 	 .repeated = true},
 	{0},
@@ -50,7 +50,7 @@ static int exec_report(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_report = {
 	.name = "report",
-	.help = "make a page of what a search in a recording finds",
+	.help = "search a recording, and write an HTML page about the result",
 	.usage = "[REC] --html FILE [--expr EXPR] [--report KIND=FILE]...",
 	.options = options,
 	.exec = exec_report,

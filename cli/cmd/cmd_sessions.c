@@ -18,7 +18,7 @@
 #include "frontend/checkpoints.h"
 
 static const struct cli_option sessions_options[] = {
-	{"rm", "ID", "remove this one, which must not run", .repeated = true},
+	{"rm", "ID", "remove this session, which must not be running", .repeated = true},
 	{0},
 };
 
@@ -80,7 +80,7 @@ const struct cli_command cmd_sessions = {
 /* ---- repl ---- */
 
 static const struct cli_option repl_options[] = {
-	{"new", "REC", "on a new session of this recording", .word = WORD_REC},
+	{"new", "REC", "start a new session of this recording", .word = WORD_REC},
 	{0},
 };
 
@@ -103,7 +103,7 @@ static int exec_repl(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_repl = {
 	.name = "repl",
-	.help = "a prompt on any debugging session, also one that runs elsewhere",
+	.help = "open a prompt on a debugging session, even one that runs elsewhere",
 	.usage = "[ID | --new REC]",
 	.options = repl_options,
 	.exec = exec_repl,
@@ -113,7 +113,7 @@ const struct cli_command cmd_repl = {
 /* ---- checkpoints ---- */
 
 static const struct cli_option checkpoint_options[] = {
-	{"session", "ID", "this session (the one that runs, else the one that ran last)"},
+	{"session", "ID", "the session (the one that is running, else the one that ran last)"},
 	{0},
 };
 
@@ -172,7 +172,7 @@ static int exec_restart(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_checkpoint = {
 	.name = "checkpoint",
-	.help = "checkpoint a debugging session where it stands",
+	.help = "make a checkpoint of a debugging session at its current position",
 	.usage = "[--session ID]",
 	.options = checkpoint_options,
 	.exec = exec_checkpoint,

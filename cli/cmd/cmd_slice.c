@@ -11,9 +11,9 @@
 #include "cmd/commands.h"
 
 static const struct cli_option options[] = {
-	{"to", "POS", "in front of the statement that the slice is of", .word = WORD_POS, .required = true},
+	{"to", "POS", "the position before the sliced statement", .word = WORD_POS, .required = true},
 	{"from", "POS", "where the window begins (start)", .word = WORD_POS},
-	{"insn", NULL, "list the instructions, as they were executed, and not lines"},
+	{"insn", NULL, "list executed instructions instead of lines"},
 	REC_ARG_PROCESS_OPTION,
 	{0},
 };
@@ -96,7 +96,7 @@ static int exec_slice(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_slice = {
 	.name = "slice",
-	.help = "list the lines that what a statement used came from: the dynamic slice of a part of a recording",
+	.help = "list the lines that computed the operands of a statement: its dynamic slice in a part of a recording",
 	.usage = "[REC] --to POS [--from POS] [--insn] [--process N]",
 	.options = options,
 	.exec = exec_slice,

@@ -12,8 +12,8 @@
 #include "cmd/commands.h"
 
 static const struct cli_option options[] = {
-	{"at", "POS", "where it has the value (the failure, or the end)", .word = WORD_POS},
-	{"depth", "N", "at most so many steps, one after the other (5)"},
+	{"at", "POS", "the position at which EXPR has the value (the failure, or the end)", .word = WORD_POS},
+	{"depth", "N", "follow at most N steps, one after the other (5)"},
 	REC_ARG_PROCESS_OPTION,
 	{0},
 };
@@ -102,7 +102,7 @@ static int exec_why(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_why = {
 	.name = "why",
-	.help = "show where a value came from: the statement that made it, what that used, and so on",
+	.help = "show where a value came from: the statement that computed it, where its operands came from, and so on",
 	.usage = "[REC] EXPR [--at POS] [--depth N] [--process N]",
 	.options = options,
 	.exec = exec_why,
