@@ -140,7 +140,7 @@ __asm__(".text\n.type step_flag, @function\n"
 
 int step_lets_in(const struct thr *t)
 {
-	return G.mt && t->gil && !t->nheld && !t->handlers && !t->exited && !sig_has_handler(SIGTRAP) &&
+	return G.mt && t->gil.on && !t->nheld && !t->handlers && !t->exited && !sig_has_handler(SIGTRAP) &&
 	       !gil_lets_compute();
 }
 

@@ -43,7 +43,7 @@ _Static_assert(sizeof(struct levels) <= PAGE, "struct levels");
 
 static struct levels *levels_of(const struct thr *t)
 {
-	return (struct levels *)t->own_stack;
+	return (struct levels *)t->stack.own;
 }
 
 /* The area that is registered at this level; each level's is inside that of the level before it. */
@@ -52,7 +52,7 @@ static struct range range_of(const struct thr *t, uint64_t levels)
 	const struct level *l = levels_of(t)->level;
 
 	return levels ? (struct range){l[levels - 1].low, l[levels - 1].top}
-		      : (struct range){t->own_stack + PAGE, t->own_stack + BYTES - STEPS};
+		      : (struct range){t->stack.own + PAGE, t->stack.own + BYTES - STEPS};
 }
 
 static void use(struct range r)
@@ -70,24 +70,24 @@ void own_stack_map(struct thr *t)
 
 	if (!raw_failed(raw_mmap((void *)at, BYTES, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
-		t->own_stack = at;
+		t->stack.own = at;
 }
 
 void own_stack_use(const struct thr *t)
 {
-	if (t->own_stack)
+	if (t->stack.own)
 		use(range_of(t, 0));
 }
 
 void own_stack_free(const struct thr *t)
 {
-	if (t->own_stack)
-		raw2(SYS_munmap, t->own_stack, BYTES);
+	if (t->stack.own)
+		raw2(SYS_munmap, t->stack.own, BYTES);
 }
 
 uint64_t own_stack_steps(const struct thr *t)
 {
-	return t->own_stack + BYTES;
+	return t->stack.own + BYTES;
 }
 
 void own_stack_switch(void *arg, void (*fn)(void *), uint64_t top);
@@ -108,7 +108,7 @@ __asm__(".text\n.type own_stack_switch, @function\n"
 
 void own_stack_call(const struct thr *t, void (*fn)(void *), void *arg)
 {
-	if (!t->own_stack || own_stack_has(t, __builtin_frame_address(0)))
+	if (!t->stack.own || own_stack_has(t, __builtin_frame_address(0)))
 		fn(arg);
 	else
 		own_stack_switch(arg, fn, own_stack_steps(t));
@@ -116,7 +116,7 @@ void own_stack_call(const struct thr *t, void (*fn)(void *), void *arg)
 
 int own_stack_has(const struct thr *t, const void *p)
 {
-	return t->own_stack && (uint64_t)p - t->own_stack < BYTES;
+	return t->stack.own && (uint64_t)p - t->stack.own < BYTES;
 }
 
 static uint64_t sp_of(const ucontext_t *uc)
@@ -126,12 +126,12 @@ static uint64_t sp_of(const ucontext_t *uc)
 
 uint64_t own_stack_program_sp(const struct thr *t, const void *here)
 {
-	return own_stack_has(t, here) && t->own_uc ? sp_of(t->own_uc) : 0;
+	return own_stack_has(t, here) && t->stack.uc ? sp_of(t->stack.uc) : 0;
 }
 
 static int on_alternate(const struct thr *t, uint64_t sp)
 {
-	return sp - (uint64_t)t->alt.ss_sp < t->alt.ss_size;
+	return sp - (uint64_t)t->stack.alt.ss_sp < t->stack.alt.ss_size;
 }
 
 /* Has the handler that has begun at `begun` been left by a jump? The program is further up the same stack. */
@@ -157,8 +157,8 @@ static void forget_left(const struct thr *t, ucontext_t *uc)
 void own_stack_enter(struct thr *t, ucontext_t *uc)
 {
 	if (!own_stack_has(t, (void *)sp_of(uc)))
-		t->own_uc = uc;
-	if (unlikely(uc->uc_stack.ss_size < FEW) && own_stack_has(t, uc->uc_stack.ss_sp) && t->own_uc == uc)
+		t->stack.uc = uc;
+	if (unlikely(uc->uc_stack.ss_size < FEW) && own_stack_has(t, uc->uc_stack.ss_sp) && t->stack.uc == uc)
 		forget_left(t, uc);
 }
 
@@ -169,7 +169,7 @@ void own_stack_stand(struct thr *t)
 	if (!own_stack_program_sp(t, (void *)t->stand.reg[6]))
 		return;
 	for (unsigned i = 0; i < sizeof(order); i++)
-		t->stand.reg[i] = (uint64_t)t->own_uc->uc_mcontext.gregs[order[i]];
+		t->stand.reg[i] = (uint64_t)t->stack.uc->uc_mcontext.gregs[order[i]];
 }
 
 uint64_t fp_state_bytes(const void *fp)
@@ -209,12 +209,12 @@ void own_stack_leave(struct thr *t, const void *here)
 	struct levels *s = levels_of(t);
 	struct range r;
 
-	if (!own_stack_has(t, here) || !t->own_uc)
+	if (!own_stack_has(t, here) || !t->stack.uc)
 		return;
-	r = beside(range_of(t, s->n), t->own_uc, here);
+	r = beside(range_of(t, s->n), t->stack.uc, here);
 	if (s->n == LEVELS)
 		__builtin_memmove(s->level, s->level + 1, --s->n * sizeof(s->level[0]));
-	s->level[s->n++] = (struct level){r.low, r.top, (uint64_t)here, sp_of(t->own_uc)};
+	s->level[s->n++] = (struct level){r.low, r.top, (uint64_t)here, sp_of(t->stack.uc)};
 	use(r);
 }
 
@@ -223,7 +223,7 @@ void own_stack_back(struct thr *t, const void *here)
 	struct levels *s = levels_of(t);
 	stack_t none = {.ss_flags = SS_DISABLE};
 
-	if (!own_stack_has(t, here) || !t->own_uc)
+	if (!own_stack_has(t, here) || !t->stack.uc)
 		return;
 	raw2(SYS_sigaltstack, &none, 0);
 	for (uint64_t i = s->n; i; i--)
@@ -267,13 +267,14 @@ void own_stack_slot_done(uint64_t *slot)
 
 int program_stack_has(const struct thr *t, uint64_t sp)
 {
-	return !((unsigned)t->alt.ss_flags & AUTODISARM) && sp > (uint64_t)t->alt.ss_sp &&
-	       sp - (uint64_t)t->alt.ss_sp <= t->alt.ss_size;
+	return !((unsigned)t->stack.alt.ss_flags & AUTODISARM) && sp > (uint64_t)t->stack.alt.ss_sp &&
+	       sp - (uint64_t)t->stack.alt.ss_sp <= t->stack.alt.ss_size;
 }
 
 uint64_t program_stack_end(const struct thr *t, uint64_t sp)
 {
-	return t->alt.ss_size && !program_stack_has(t, sp) ? (uint64_t)t->alt.ss_sp + t->alt.ss_size : 0;
+	return t->stack.alt.ss_size && !program_stack_has(t, sp) ? (uint64_t)t->stack.alt.ss_sp + t->stack.alt.ss_size
+								 : 0;
 }
 
 /* struct stack_t has a hole. */
@@ -286,15 +287,15 @@ static void write_stack(stack_t *to, void *sp, int flags, uint64_t size)
 
 static int shown_flags(const struct thr *t, uint64_t sp)
 {
-	int state = !t->alt.ss_size ? SS_DISABLE : program_stack_has(t, sp) ? SS_ONSTACK : 0;
+	int state = !t->stack.alt.ss_size ? SS_DISABLE : program_stack_has(t, sp) ? SS_ONSTACK : 0;
 
-	return state | (int)((unsigned)t->alt.ss_flags & AUTODISARM);
+	return state | (int)((unsigned)t->stack.alt.ss_flags & AUTODISARM);
 }
 
 long program_stack_set(struct thr *t, const stack_t *set, stack_t *old, uint64_t sp)
 {
 	int flags = shown_flags(t, sp), mode = set ? (int)((unsigned)set->ss_flags & ~AUTODISARM) : 0;
-	stack_t was = t->alt;
+	stack_t was = t->stack.alt;
 
 	if (set) {
 		if (program_stack_has(t, sp))
@@ -303,7 +304,7 @@ long program_stack_set(struct thr *t, const stack_t *set, stack_t *old, uint64_t
 			return -22; /* EINVAL */
 		if (mode != SS_DISABLE && set->ss_size < MIN_BYTES)
 			return -12; /* ENOMEM */
-		write_stack(&t->alt, mode == SS_DISABLE ? 0 : set->ss_sp, set->ss_flags,
+		write_stack(&t->stack.alt, mode == SS_DISABLE ? 0 : set->ss_sp, set->ss_flags,
 			    mode == SS_DISABLE ? 0 : set->ss_size);
 	}
 	if (old)
@@ -313,9 +314,10 @@ long program_stack_set(struct thr *t, const stack_t *set, stack_t *old, uint64_t
 
 void program_stack_save(struct thr *t, stack_t *to)
 {
-	write_stack(to, t->alt.ss_sp, t->alt.ss_size ? t->alt.ss_flags : SS_DISABLE, t->alt.ss_size);
-	if ((unsigned)t->alt.ss_flags & AUTODISARM)
-		write_stack(&t->alt, 0, SS_DISABLE, 0);
+	write_stack(to, t->stack.alt.ss_sp, t->stack.alt.ss_size ? t->stack.alt.ss_flags : SS_DISABLE,
+		    t->stack.alt.ss_size);
+	if ((unsigned)t->stack.alt.ss_flags & AUTODISARM)
+		write_stack(&t->stack.alt, 0, SS_DISABLE, 0);
 }
 
 void program_stack_restore(struct thr *t, const stack_t *from, uint64_t sp)

@@ -67,7 +67,7 @@ void sig_need_segv(struct thr *t)
 
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &segv, &old, 8);
 	t->hidden |= old & segv;
-	t->mask_set = 1;
+	t->trap.mask_set = 1;
 }
 
 void sig_show_hidden(const struct thr *t, int blocked)

@@ -94,23 +94,22 @@ struct thr {
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* past its EXIT event: runs free */
 	volatile int creates; /* serial: it is in libc's pthread_create, with the turn; CREATES_... */
-	siginfo_t queue[SIG_QUEUE]; /* sig_queue.c, as the next two */
-	struct more *more;
-	uint32_t first;
+	struct {
+		siginfo_t v[SIG_QUEUE];
+		struct more *more; /* in place of v, once there were too many; NULL: not yet */
+		uint32_t first; /* of a ring: the oldest one */
+	} queue; /* signals that have arrived, `pending` of them: sig_queue.c */
 	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
 	const struct piece
 		*flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
 	uint32_t nflight;
 	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that mask */
 	uint64_t hidden; /* signals that the program has blocked, but that are not, since the recorder needs them */
-	int mask_set; /* by a handler's return: in a trap, this mask is to be kept instead of the trap's own */
-	/*
-	 * own_stack.c: the program's alternate signal stack, size 0: none; the address of the recorder's own one, 0:
-	 * none; what that interrupted
-	 */
-	stack_t alt;
-	uint64_t own_stack;
-	ucontext_t *own_uc;
+	struct {
+		stack_t alt; /* the program's alternate signal stack; size 0: none */
+		uint64_t own; /* the address of the recorder's own one; 0: none */
+		ucontext_t *uc; /* the state of the program that the recorder's handler has interrupted */
+	} stack; /* own_stack.c */
 	struct {
 		int timer; /* its number + 1; 0: not made yet */
 		int armed;
@@ -125,8 +124,11 @@ struct thr {
 		int seeking; /* replay: on the way to the place of a PREEMPT record: seek.c */
 	} preempt; /* interrupt.c */
 	struct copied *copied; /* recording: sys_copy.c */
-	int in_trap; /* the call in progress came by a trap */
-	int call_over, call_left; /* in_trap: it has its result; a handler went on elsewhere */
+	struct {
+		int in; /* the call in progress came by a trap */
+		int over, left; /* then: it has its result; a handler went on elsewhere */
+		int mask_set; /* by a handler's return: this mask is to be kept instead of the trap's own */
+	} trap; /* start/trap.c */
 	struct {
 		void *(*fn)(void *); /* the program's function, and its argument */
 		void *arg;
@@ -147,21 +149,25 @@ struct thr {
 			*late_word; /* the word that the kernel clears at its end, for which others do not wait */
 	} donate; /* replay: donate.c */
 	int at_event; /* replay: it stands before its next event */
-	int cancelling; /* inside pthread_cancel */
-	int cancellable; /* in a wait of cancel.h */
-	int cancel_late; /* replay, see io.c: this call is not to be cancelled at its beginning, though its mark may be
-			    set already */
+	struct {
+		int sends; /* inside pthread_cancel */
+		int waits; /* in a wait of cancel.h */
+		int late; /* replay, see io.c: this call is not to be cancelled at its beginning, though its mark may
+			     be set already */
+	} cancel;
 	/* library locks that this thread holds, for its end: see lib.c */
 	struct lib_held held[LIB_HELD], *held_more;
 	uint32_t kept; /* bits of kept_si, and one of held.c */
 	siginfo_t kept_si[HELD_SIGNALS];
 	int nheld, unheld; /* there was no memory to note so many */
-	/* recording serially, see gil.c */
-	int gil; /* holds it, or waits to get it */
-	uint32_t gil_go, gil_next;
+	struct {
+		int on; /* holds it, or waits to get it */
+		uint32_t go; /* futex: 1: it is this thread's */
+		uint32_t next; /* ordinal of the next thread that waits; 0: none */
+		int queued; /* waits for it */
+	} gil; /* recording serially: gil.c */
 	uint32_t *ctid; /* the kernel clears this word when it has ended: made by clone with CLONE_CHILD_CLEARTID */
 	int own_process; /* recorded as a process of its own that shares the memory, see adopt.c */
-	int queued; /* waits for it */
 	struct {
 		int coming; /* it is being made, and has not come for the gil yet */
 		int sleeps; /* in a sleep that is over after a number of events of others */
@@ -173,9 +179,10 @@ struct thr {
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int no_tsc;
 	int tsc_faults; /* the program wants it so: PR_SET_TSC */
-	/* recording in parallel, see spin_watch.c: the end of its log after its last sleep, the number of that call */
-	const uint8_t *slept_to;
-	uint32_t slept_nr;
+	struct {
+		const uint8_t *to; /* the end of its log after its last sleep */
+		uint32_t nr; /* the number of that call */
+	} slept; /* recording in parallel: spin_watch.c */
 	uint64_t past_end; /* replay: its next access to this page raises SIGBUS; 0: no page */
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */

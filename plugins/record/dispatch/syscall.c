@@ -84,7 +84,7 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 
 	if (unlikely(nr < 0 || nr >= NR_LIMIT))
 		return sys_refuse(t, nr);
-	if (unlikely(t->cancelling) && cancel_call(nr, a, uc, &ret))
+	if (unlikely(t->cancel.sends) && cancel_call(nr, a, uc, &ret))
 		return ret;
 	if (unlikely(t->filter) && seccomp_check(t, nr, a, uc, &ret))
 		return ret;

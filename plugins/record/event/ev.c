@@ -212,7 +212,7 @@ __attribute__((used)) void shim_leave_begin(struct thr *t)
 			event_hooks.deliver_pending(t);
 		else if (G.mode == SHIM_REPLAY)
 			leave_replay(t);
-		if (unlikely(G.serial && !t->gil) && G.mode == SHIM_RECORD)
+		if (unlikely(G.serial && !t->gil.on) && G.mode == SHIM_RECORD)
 			event_hooks.join(t);
 		if (unlikely(G.serial && !t->no_tsc))
 			tsc_begin(t);
@@ -231,6 +231,6 @@ __attribute__((used)) void shim_leave_end(struct thr *t)
 		shim_leave(self);
 		return;
 	}
-	if (unlikely(G.chaos) && t->made_event && !t->in_trap)
+	if (unlikely(G.chaos) && t->made_event && !t->trap.in)
 		event_hooks.step(t, 0);
 }

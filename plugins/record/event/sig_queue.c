@@ -19,13 +19,14 @@ struct more {
 
 static siginfo_t *place(struct thr *t, uint32_t i)
 {
-	return t->more ? &t->more->at[(t->first + i) % MORE_MAX] : &t->queue[(t->first + i) % SIG_QUEUE];
+	return t->queue.more ? &t->queue.more->at[(t->queue.first + i) % MORE_MAX]
+			     : &t->queue.v[(t->queue.first + i) % SIG_QUEUE];
 }
 
 static void count(struct thr *t, int sig, uint32_t by)
 {
-	if (t->more && sig < FIRST_REAL_TIME)
-		t->more->waiting[sig] += by;
+	if (t->queue.more && sig < FIRST_REAL_TIME)
+		t->queue.more->waiting[sig] += by;
 }
 
 /* -1: there is no memory. */
@@ -38,8 +39,8 @@ static int grow(struct thr *t)
 		return -1;
 	for (int i = 0; i < t->pending; i++)
 		m->at[i] = *place(t, (uint32_t)i);
-	t->first = 0;
-	t->more = m;
+	t->queue.first = 0;
+	t->queue.more = m;
 	for (int i = 0; i < t->pending; i++)
 		count(t, m->at[i].si_signo, 1);
 	return 0;
@@ -53,11 +54,11 @@ static void lost(int sig)
 void sig_queue_put(struct thr *t, const siginfo_t *si)
 {
 	if (unlikely(t->pending >= SIG_QUEUE)) {
-		if (!t->more && grow(t)) {
+		if (!t->queue.more && grow(t)) {
 			lost(si->si_signo);
 			return;
 		}
-		if (si->si_signo < FIRST_REAL_TIME && t->more->waiting[si->si_signo])
+		if (si->si_signo < FIRST_REAL_TIME && t->queue.more->waiting[si->si_signo])
 			return;
 		if ((uint32_t)t->pending >= MORE_MAX) {
 			lost(si->si_signo);
@@ -71,10 +72,10 @@ void sig_queue_put(struct thr *t, const siginfo_t *si)
 
 static void shrink(struct thr *t)
 {
-	struct more *m = t->more;
+	struct more *m = t->queue.more;
 
-	t->more = 0;
-	t->first = 0;
+	t->queue.more = 0;
+	t->queue.first = 0;
 	raw2(SYS_munmap, m, SHIM_QUEUE_SIZE);
 }
 
@@ -82,14 +83,14 @@ void sig_queue_take(struct thr *t, siginfo_t *si)
 {
 	*si = *place(t, 0);
 	count(t, si->si_signo, -1u);
-	t->first++;
-	if (--t->pending == 0 && unlikely(t->more))
+	t->queue.first++;
+	if (--t->pending == 0 && unlikely(t->queue.more))
 		shrink(t);
 }
 
 void sig_queue_drop(struct thr *t)
 {
 	t->pending = 0;
-	if (t->more)
+	if (t->queue.more)
 		shrink(t);
 }

@@ -42,8 +42,8 @@ static inline long io_result(long r)
 static inline int call_was_made(struct thr *t)
 {
 	turn_await(t);
-	t->cancel_late = G.mode == SHIM_REPLAY && turn_next_is(t, RLOG_SYS);
-	return t->cancel_late;
+	t->cancel.late = G.mode == SHIM_REPLAY && turn_next_is(t, RLOG_SYS);
+	return t->cancel.late;
 }
 
 static inline int cancel_begin(void)
@@ -62,7 +62,7 @@ static inline void cancel_end(int old)
 {
 	if (unlikely(G.mt)) {
 		if (self)
-			self->cancel_late = 0;
+			self->cancel.late = 0;
 		if (old != PTHREAD_CANCEL_ASYNCHRONOUS)
 			REAL(pthread_setcanceltype)(old, &old);
 	}

@@ -111,7 +111,7 @@ static void run_time(const struct thr *t, struct point *p)
 		before = (t->preempt.mark_stamp - t->last_stamp) / mhz * 1000;
 	p->run_ns = now - t->preempt.mark_cpu + before / 2;
 	p->least_ns = now - t->preempt.mark_cpu + before / 8;
-	if (G.serial && t->gil && mhz) {
+	if (G.serial && t->gil.on && mhz) {
 		slice = gil_slice_start(&since_slice);
 		since_slice = now - since_slice;
 		before = t->last_stamp > slice ? (t->last_stamp - slice) / mhz * 1000 : 0;
@@ -169,7 +169,7 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 
 	own_stack_enter(t, uc);
 	t->preempt.joins =
-		G.serial && !t->gil; /* it ran in parallel until now; who made it stop waits for its record */
+		G.serial && !t->gil.on; /* it ran in parallel until now; who made it stop waits for its record */
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
@@ -214,7 +214,7 @@ static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 static void sample(struct thr *t, const ucontext_t *uc)
 {
 	t->preempt.sampled = 0;
-	if (t->preempt.due || t->depth || t->blocking || !t->gil || interrupt_in_shim(uc) || !computes(t, SPUN_NS) ||
+	if (t->preempt.due || t->depth || t->blocking || !t->gil.on || interrupt_in_shim(uc) || !computes(t, SPUN_NS) ||
 	    !spin_here(uc))
 		return;
 	t->preempt.due = t->preempt.spins = 1;
@@ -223,7 +223,7 @@ static void sample(struct thr *t, const ucontext_t *uc)
 static void tick(struct thr *t, ucontext_t *uc)
 {
 	/* one that is inside the recorder, or in a call that waits, joins when it comes out */
-	int joins = G.serial && !t->gil && !G.chaos && !t->depth && !t->blocking;
+	int joins = G.serial && !t->gil.on && !G.chaos && !t->depth && !t->blocking;
 
 	if (t->preempt.due && t->creates == CREATES_KEEPS) { /* perhaps it waits for who waits for its turn */
 		t->preempt.due = 0;
@@ -245,7 +245,7 @@ static void tick(struct thr *t, ucontext_t *uc)
 		interrupt_disarm(t);
 		return;
 	}
-	if (t->depth || t->blocking || (G.serial && !t->gil && !joins) || (G.chaos && chaos_ops.runs(t)) ||
+	if (t->depth || t->blocking || (G.serial && !t->gil.on && !joins) || (G.chaos && chaos_ops.runs(t)) ||
 	    !computes(t, t->preempt.spins ? SPUN_NS : LEAST_NS))
 		return; /* the timer comes again */
 	/* The recorder has computed, not the program: where that goes on, a replay has passed before it can look. */

@@ -186,8 +186,8 @@ uint64_t point_hash(uint64_t addr, uint64_t bytes)
 /* The program is not on it: what handlers have left there differs. */
 static void find_alt_stack(struct look *l, const struct thr *t, uint64_t sp)
 {
-	l->alt_lo = (uint64_t)t->alt.ss_sp;
-	l->alt_end = l->alt_lo + t->alt.ss_size;
+	l->alt_lo = (uint64_t)t->stack.alt.ss_sp;
+	l->alt_end = l->alt_lo + t->stack.alt.ss_size;
 	if (sp >= l->alt_lo && sp < l->alt_end)
 		l->alt_lo = l->alt_end = 0;
 }

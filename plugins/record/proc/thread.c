@@ -371,7 +371,7 @@ static int has_allocator(void)
 /* While a thread is made: no other thread can have the locks that libc takes, and libc calls the program. */
 static int keeps_turn(const struct thr *t, int locked)
 {
-	return G.serial && locked && t->gil && has_allocator();
+	return G.serial && locked && t->gil.on && has_allocator();
 }
 
 /*
@@ -389,7 +389,7 @@ static int create_in_turn(struct thr *t, pthread_t *out, const pthread_attr_t *a
 		c->chaos.coming = 0;
 	lets_go |= t->creates == CREATES_LETS_GO;
 	t->creates = CREATES_NOT;
-	if (lets_go || (keeps && !t->gil))
+	if (lets_go || (keeps && !t->gil.on))
 		gil_acquire(t);
 	if (G.serial && ret == 0)
 		gil_created(c);

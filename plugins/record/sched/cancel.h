@@ -26,7 +26,7 @@ static inline void wait_cancelled(void *p)
 
 	t->selector = 0;
 	t->depth = 1;
-	t->cancellable = 0;
+	t->cancel.waits = 0;
 	wait_end(t);
 	if (w->kind == RLOG_COND_WOKE)
 		ev_half(t, w->kind, &ret, 0);
@@ -45,9 +45,9 @@ static inline void wait_cancelled(void *p)
 			wait_begin_event(t);                                                                           \
 		else                                                                                                   \
 			wait_begin(t);                                                                                 \
-		(t)->cancellable = 1;                                                                                  \
+		(t)->cancel.waits = 1;                                                                                 \
 		ret = real;                                                                                            \
-		(t)->cancellable = 0;                                                                                  \
+		(t)->cancel.waits = 0;                                                                                 \
 		wait_end(t);                                                                                           \
 		pthread_cleanup_pop(0);                                                                                \
 	} while (0)
@@ -55,9 +55,9 @@ static inline void wait_cancelled(void *p)
 /* Replay: takes the record of such a wait, `take`, with the handlers that ran in it. */
 #define REPLAY_CANCELLABLE(t, take)                                                                                    \
 	do {                                                                                                           \
-		(t)->cancellable = 1;                                                                                  \
+		(t)->cancel.waits = 1;                                                                                 \
 		take;                                                                                                  \
-		(t)->cancellable = 0;                                                                                  \
+		(t)->cancel.waits = 0;                                                                                 \
 	} while (0)
 
 /* Replay: the recorded wait ended so. */

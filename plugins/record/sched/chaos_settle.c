@@ -24,7 +24,7 @@ static int is_gone(struct thr *x)
 /* tries: looks so far */
 static int is_settled(struct thr *x, int tries)
 {
-	if (__atomic_load_n(&x->queued, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&x->gil.queued, __ATOMIC_ACQUIRE))
 		return 1;
 	if (x->chaos.coming || !x->tid)
 		return !x->chaos.coming;
@@ -32,7 +32,7 @@ static int is_settled(struct thr *x, int tries)
 		return is_gone(x) || x->ordinal == 1; /* who has joined it is woken at its very end */
 	if (chaos_sleeper_due(x))
 		return 0;
-	if (x->gil || (!x->blocking && tries < UNSURE))
+	if (x->gil.on || (!x->blocking && tries < UNSURE))
 		return 0;
 	return task_state(x) == 'S';
 }
@@ -88,6 +88,6 @@ void chaos_await(const struct thr *c)
 {
 	long pause[2] = {0, PAUSE_NS};
 
-	for (int i = 0; i < TRIES && !__atomic_load_n(&c->queued, __ATOMIC_ACQUIRE) && !c->exited; i++)
+	for (int i = 0; i < TRIES && !__atomic_load_n(&c->gil.queued, __ATOMIC_ACQUIRE) && !c->exited; i++)
 		raw2(SYS_nanosleep, pause, 0);
 }

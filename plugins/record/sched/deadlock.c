@@ -78,7 +78,7 @@ static enum look look_at(struct thr *x, const struct thr *t)
 		return x->chaos.coming ? GOES_ON : WAITS;
 	if (x->exited)
 		return IS_WOKEN; /* it ends, which another one may wait for */
-	if (!x->internal || x->queued || x->own_process)
+	if (!x->internal || x->gil.queued || x->own_process)
 		return GOES_ON;
 	word = x->blocking ? sleeps_for(x) : 0;
 	if (!word)

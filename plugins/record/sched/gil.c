@@ -86,28 +86,28 @@ static void new_slice(void)
 
 static void enqueue(struct thr *t)
 {
-	t->gil_next = 0;
-	t->gil_go = 0;
+	t->gil.next = 0;
+	t->gil.go = 0;
 	if (gil.last)
-		G.thr[gil.last].gil_next = t->ordinal;
+		G.thr[gil.last].gil.next = t->ordinal;
 	else
 		gil.first = t->ordinal;
 	__atomic_store_n(&gil.last, t->ordinal, __ATOMIC_RELAXED);
 	gil.waiters++;
-	__atomic_store_n(&t->queued, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->gil.queued, 1, __ATOMIC_RELEASE);
 }
 
 /* Takes the thread after prev (0: the first one) out of the queue. */
 static struct thr *unlink_after(uint32_t prev)
 {
-	uint32_t *link = prev ? &G.thr[prev].gil_next : &gil.first;
+	uint32_t *link = prev ? &G.thr[prev].gil.next : &gil.first;
 	struct thr *t = &G.thr[*link];
 
-	*link = t->gil_next;
+	*link = t->gil.next;
 	if (gil.last == t->ordinal)
 		__atomic_store_n(&gil.last, prev, __ATOMIC_RELAXED);
 	gil.waiters--;
-	t->queued = 0;
+	t->gil.queued = 0;
 	return t;
 }
 
@@ -116,7 +116,7 @@ static uint32_t list_waiting(uint32_t *waiting)
 {
 	uint32_t n = 0, i;
 
-	for (uint32_t at = gil.first; at && n < CHAOS_CHOICE; at = G.thr[at].gil_next) {
+	for (uint32_t at = gil.first; at && n < CHAOS_CHOICE; at = G.thr[at].gil.next) {
 		for (i = n++; i && waiting[i - 1] > at; i--)
 			waiting[i] = waiting[i - 1];
 		waiting[i] = at;
@@ -128,7 +128,7 @@ static struct thr *unlink_thread(uint32_t ordinal)
 {
 	uint32_t prev = 0;
 
-	for (uint32_t at = gil.first; at != ordinal; at = G.thr[at].gil_next)
+	for (uint32_t at = gil.first; at != ordinal; at = G.thr[at].gil.next)
 		prev = at;
 	return unlink_after(prev);
 }
@@ -136,8 +136,8 @@ static struct thr *unlink_thread(uint32_t ordinal)
 static void give(struct thr *to)
 {
 	gil.owner = to->ordinal;
-	__atomic_store_n(&to->gil_go, 1, __ATOMIC_RELEASE);
-	raw_futex_wake(&to->gil_go, 1);
+	__atomic_store_n(&to->gil.go, 1, __ATOMIC_RELEASE);
+	raw_futex_wake(&to->gil.go, 1);
 }
 
 /* Chaos: to this one of those that wait, or to nobody for a while. */
@@ -265,10 +265,10 @@ static void wait_go(struct thr *t)
 {
 	long waited = 0;
 
-	while (!__atomic_load_n(&t->gil_go, __ATOMIC_ACQUIRE)) {
+	while (!__atomic_load_n(&t->gil.go, __ATOMIC_ACQUIRE)) {
 		long look = next_look(t, waited), spin[2] = {0, gil.idle ? CHAOS_IDLE_NS : look};
 
-		if (raw4(SYS_futex, &t->gil_go, FUTEX_WAIT, 0, spin) == -110 /* ETIMEDOUT */) {
+		if (raw4(SYS_futex, &t->gil.go, FUTEX_WAIT, 0, spin) == -110 /* ETIMEDOUT */) {
 			if (gil.idle)
 				end_idling();
 			else
@@ -290,9 +290,9 @@ static void wait_go(struct thr *t)
 
 void gil_acquire(struct thr *t)
 {
-	if (t->gil || G.mode != SHIM_RECORD)
+	if (t->gil.on || G.mode != SHIM_RECORD)
 		return;
-	__atomic_store_n(&t->gil, 1, __ATOMIC_RELEASE); /* on its way: see chaos_settle.c */
+	__atomic_store_n(&t->gil.on, 1, __ATOMIC_RELEASE); /* on its way: see chaos_settle.c */
 	t->chaos.coming = 0;
 	if (unlikely(G.deadlock))
 		deadlock_over();
@@ -319,11 +319,11 @@ void gil_acquire(struct thr *t)
 
 void gil_release(struct thr *t)
 {
-	if (!t->gil)
+	if (!t->gil.on)
 		return;
 	if (chaos())
 		chaos_settle(t);
-	t->gil = 0;
+	t->gil.on = 0;
 	gil_lock();
 	hand_over();
 	gil_unlock();
@@ -331,7 +331,7 @@ void gil_release(struct thr *t)
 
 static struct thr *interrupted_one(void)
 {
-	for (uint32_t at = gil.first; at; at = G.thr[at].gil_next)
+	for (uint32_t at = gil.first; at; at = G.thr[at].gil.next)
 		if (G.thr[at].preempt.stands)
 			return &G.thr[at];
 	return 0;
@@ -359,7 +359,7 @@ void gil_let_compute(struct thr *t)
 {
 	int any;
 
-	if (G.mode != SHIM_RECORD || !t->gil)
+	if (G.mode != SHIM_RECORD || !t->gil.on)
 		return;
 	gil_lock();
 	any = interrupted_one() != 0;
@@ -405,7 +405,7 @@ static void switch_process(struct thr *t)
 
 void gil_sleeps(struct thr *t, uint64_t ns)
 {
-	if (chaos() && t->gil)
+	if (chaos() && t->gil.on)
 		chaos_sleeps(t, ns);
 }
 
@@ -449,7 +449,7 @@ static void switch_now(struct thr *t)
 
 void gil_switch(struct thr *t)
 {
-	if (!t->gil || G.mode != SHIM_RECORD)
+	if (!t->gil.on || G.mode != SHIM_RECORD)
 		return;
 	if (chaos())
 		decide(t, 1);
@@ -459,7 +459,7 @@ void gil_switch(struct thr *t)
 
 void gil_before(struct thr *t)
 {
-	if (!chaos() || !t->gil || G.mode != SHIM_RECORD || !chaos_due(t, 1))
+	if (!chaos() || !t->gil.on || G.mode != SHIM_RECORD || !chaos_due(t, 1))
 		return;
 	t->clean = 0;
 	ev(t, RLOG_YIELD, 0, 0, 0);
@@ -469,7 +469,7 @@ void gil_before(struct thr *t)
 void gil_point(struct thr *t)
 {
 	if (chaos()) {
-		if (!t->gil || G.mode != SHIM_RECORD)
+		if (!t->gil.on || G.mode != SHIM_RECORD)
 			return;
 		if (chaos_due(t, 0))
 			decide(t, 0);
@@ -486,7 +486,7 @@ void gil_point(struct thr *t)
 
 void gil_look(struct thr *t)
 {
-	if (t->gil && ++gil.looks >= SLICE_LOOKS) {
+	if (t->gil.on && ++gil.looks >= SLICE_LOOKS) {
 		gil.looks = 0;
 		gil_switch(t);
 	}
@@ -520,7 +520,7 @@ void gil_unblock(struct thr *t)
 
 void gil_leave(struct thr *t)
 {
-	if (t->gil) {
+	if (t->gil.on) {
 		deadlock_look(t, gil_wanted);
 		ending_begin(t);
 	}
@@ -537,7 +537,7 @@ void gil_init(struct thr *t)
 	}
 	gil.owner = t->ordinal;
 	gil.patience = G.chaos ? PATIENCE_CHAOS : PATIENCE_MAX;
-	t->gil = 1;
+	t->gil.on = 1;
 	new_slice();
 }
 
@@ -545,7 +545,7 @@ void gil_init(struct thr *t)
 
 int gil_wanted(const struct thr *t)
 {
-	return G.serial && t->gil && (__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) || gil_group.wanted());
+	return G.serial && t->gil.on && (__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) || gil_group.wanted());
 }
 
 uint64_t gil_slice_start(uint64_t *cpu_ns)

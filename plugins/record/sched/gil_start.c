@@ -31,7 +31,7 @@ static int runs(const struct thr *x, int in_shim)
 static int others_run(const struct thr *t, int in_shim)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (&G.thr[i] != t && (runs(&G.thr[i], in_shim) || (G.thr[i].preempt.joins && !G.thr[i].gil)))
+		if (&G.thr[i] != t && (runs(&G.thr[i], in_shim) || (G.thr[i].preempt.joins && !G.thr[i].gil.on)))
 			return 1;
 	return 0;
 }
@@ -73,7 +73,7 @@ static void poke_others(const struct thr *t)
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
 		struct thr *x = &G.thr[i];
 
-		if (x != t && !x->gil && !x->own_process && runs(x, 0))
+		if (x != t && !x->gil.on && !x->own_process && runs(x, 0))
 			interrupt_poke(x);
 	}
 }

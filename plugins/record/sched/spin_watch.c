@@ -35,9 +35,9 @@ static int polls(struct thr *t, long nr, int sleeps, const uint8_t *from)
 
 	if (!sleeps)
 		return 0;
-	again = t->slept_to == from && t->slept_nr == nr;
-	t->slept_to = t->log.cur;
-	t->slept_nr = (uint32_t)nr;
+	again = t->slept.to == from && t->slept.nr == nr;
+	t->slept.to = t->log.cur;
+	t->slept.nr = (uint32_t)nr;
 	return again && !is_alone(t);
 }
 

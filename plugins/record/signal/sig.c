@@ -139,14 +139,14 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	struct ksigaction *u = &sig_user[sig];
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
-	int cancellable = t->cancellable, unrecorded = t->unrecorded;
+	int cancellable = t->cancel.waits, unrecorded = t->unrecorded;
 	enum wait_kind internal = t->internal;
 	const void *waits[2] = {t->waits[0], t->waits[1]};
 	uint64_t mask = handler_mask(sig), old = 0, was, hidden = t->hidden, *slot;
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;
-	ucontext_t *own_uc = t->own_uc;
-	int call_over = t->call_over, in_trap = t->in_trap, restarts = (u->flags & SA_RESTART) != 0;
+	ucontext_t *own_uc = t->stack.uc;
+	int call_over = t->trap.over, in_trap = t->trap.in, restarts = (u->flags & SA_RESTART) != 0;
 
 	if (is_below(__builtin_frame_address(0), sp + sizeof(*f) + 256))
 		shim_fail("a signal handler's stack is not where it was when recording");
@@ -169,13 +169,13 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
 	f->uc.uc_mcontext.gregs[REG_RSP] = (greg_t)(f + 1);
 	sig_show_state(t, restarts, call, f->uc.uc_mcontext.gregs);
-	t->in_trap = 0;
+	t->trap.in = 0;
 	__builtin_memcpy(&f->uc.uc_sigmask, &old, 8);
 	program_stack_save(t, &f->uc.uc_stack);
 	own_stack_leave(t, __builtin_frame_address(0));
 	/* a cancellation unwinds to the wait's own handler (cancel.h) before the program goes on */
 	if (!cancellable || sig != SIG_CANCEL) {
-		t->cancellable = 0;
+		t->cancel.waits = 0;
 		t->depth = 0;
 		t->selector = 1;
 	}
@@ -184,17 +184,17 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	own_stack_slot_done(slot);
 	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
 	old &= ~sig_never_blocked();
-	if (sig == SIG_CANCEL && self->cancel_late) {
-		self->cancel_late = 0;
+	if (sig == SIG_CANCEL && self->cancel.late) {
+		self->cancel.late = 0;
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, uc ? &was : &old, 0, 8);
 		pthread_testcancel();
 	}
 	t = self;
 	own_stack_back(t, __builtin_frame_address(0));
 	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
-	t->own_uc = own_uc;
-	t->call_over = call_over;
-	t->in_trap = in_trap;
+	t->stack.uc = own_uc;
+	t->trap.over = call_over;
+	t->trap.in = in_trap;
 	t->handlers--;
 	t->selector = 0;
 	t->depth = depth;
@@ -203,7 +203,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->internal = internal;
 	t->waits[0] = waits[0];
 	t->waits[1] = waits[1];
-	t->cancellable = cancellable;
+	t->cancel.waits = cancellable;
 	t->made_event = made_event;
 	t->caller = caller;
 	t->wait_mask = wait_mask;
@@ -213,7 +213,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	if (uc)
 		__builtin_memcpy(&uc->uc_sigmask, &old, 8);
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, uc ? &was : &old, 0, 8);
-	t->mask_set = 1;
+	t->trap.mask_set = 1;
 }
 
 /* Payload: siginfo_t, address of the handler's stack and in its low bits how many run already, and FRAME_WAITS. */
@@ -414,7 +414,7 @@ static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, uconte
 {
 	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_state_bytes(uc->uc_mcontext.fpregs), end, fp;
 	uint64_t hidden = t->hidden, mask = ~sig_never_blocked(), *slot;
-	ucontext_t *own_uc = t->own_uc;
+	ucontext_t *own_uc = t->stack.uc;
 	struct handler_frame *f;
 
 	own_stack_enter(t, uc);
@@ -438,7 +438,7 @@ static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, uconte
 	t = self;
 	own_stack_back(t, __builtin_frame_address(0));
 	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
-	t->own_uc = own_uc;
+	t->stack.uc = own_uc;
 	t->hidden = hidden;
 	held_release(t);
 	if (n)

@@ -16,7 +16,7 @@
  * or NULL. */
 ucontext_t *sig_own_call(const struct thr *t, const void *here)
 {
-	return t->in_trap && own_stack_has(t, here) ? t->own_uc : 0;
+	return t->trap.in && own_stack_has(t, here) ? t->stack.uc : 0;
 }
 
 /*
@@ -36,7 +36,7 @@ void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, g
 	g[REG_RCX] = g[REG_RIP];
 	g[REG_R11] = g[REG_EFL];
 	g[REG_ERR] = g[REG_TRAPNO] = g[REG_CR2] = g[REG_OLDMASK] = 0;
-	if (t->call_over)
+	if (t->trap.over)
 		return;
 	if (restarts)
 		g[REG_RIP] -= 2;
@@ -65,9 +65,9 @@ void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontex
 		if (g[i] != shown[i])
 			call->uc_mcontext.gregs[i] = g[i];
 	if (g[REG_RAX] != shown[REG_RAX])
-		t->call_left = 1; /* else its result is what it gives */
+		t->trap.left = 1; /* else its result is what it gives */
 	call->uc_mcontext.gregs[REG_RAX] = g[REG_RAX];
-	t->call_over = 1; /* the next handler finds this, as it is */
+	t->trap.over = 1; /* the next handler finds this, as it is */
 	/* not made again; it would not be in a replay */
 	if (kernel && *(const uint16_t *)kernel[REG_RIP] == 0x050f) {
 		kernel[REG_RIP] += 2;

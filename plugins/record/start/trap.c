@@ -94,19 +94,19 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 	t->caller = (uint64_t)g[REG_RIP];
 	if (unlikely(G.chaos))
 		step_cancel(uc);
-	t->in_trap = 1;
+	t->trap.in = 1;
 	if (G.mode == SHIM_RECORD)
 		traps_count(t->caller, nr);
-	t->mask_set = 0;
-	t->call_over = t->call_left = 0;
+	t->trap.mask_set = 0;
+	t->trap.over = t->trap.left = 0;
 	ret = si->si_arch == AUDIT_ARCH_X86_64 ? sys_event(t, nr, a, uc) : sys_refuse_32bit(t, nr);
-	if (!self->call_left)
+	if (!self->trap.left)
 		g[REG_RAX] = ret;
-	self->call_over = 1;
+	self->trap.over = 1;
 	/* a fork child has another struct thr */
 	shim_leave(self);
-	self->in_trap = 0;
-	if (unlikely(self->mask_set))
+	self->trap.in = 0;
+	if (unlikely(self->trap.mask_set))
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8);
 	if (unlikely(G.chaos) && self->made_event)
 		step_begin(self, uc);

@@ -288,13 +288,13 @@ EXPORT int pthread_cancel(pthread_t th)
 		return REAL(pthread_cancel)(th);
 	CALLER();
 	ev(t, RLOG_CALL, 0, RLOG_CALL_CANCEL, 0);
-	t->cancelling = 1;
+	t->cancel.sends = 1;
 	shim_leave_quiet(t);
 	ret = REAL(pthread_cancel)(th);
 	t = self;
 	t->selector = 0;
 	t->depth = 1;
-	t->cancelling = 0;
+	t->cancel.sends = 0;
 	ev_done(t);
 	ev_callret(t, &ret, 0, 0);
 	shim_leave(t);

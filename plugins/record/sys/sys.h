@@ -143,7 +143,7 @@ typedef void outs_walk(struct outs *o, const long *a, long ret, void *arg);
 long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t check, outs_walk *walk, void *arg);
 sys_call sys_mmsg;
 sys_call sys_vmsplice;
-sys_call sys_aio;
+sys_call record_io_setup, replay_io_setup, record_io_destroy, replay_io_destroy, sys_io_submit, sys_io_getevents;
 
 /* --- mem_file.c --- */
 void mem_file_opened(const char *path, long flags, long fd); /* fd: the result of an open */

@@ -219,41 +219,43 @@ static void measure_ring(uint64_t at, struct ring *r)
 	ring->magic = 0;
 }
 
-static long record_setup(struct thr *t, const long *a, struct ring *r)
+/* The ring is known from now on. */
+static long add_ring(struct ring *slot, const struct ring *r, long ret)
 {
+	if (ret == 0)
+		*slot = *r;
+	return ret;
+}
+
+long record_io_setup(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	struct ring r = {0}, *slot = find_ring(0);
 	uint64_t op[10];
 	long ret;
 
-	sys_rec(t, op, sys_pack(op, SYS_io_setup, a, 2, 0));
-	ret = raw2(SYS_io_setup, a[0], a[1]);
+	if (!slot)
+		return -11; /* EAGAIN */
+	sys_rec(t, op, sys_pack(op, nr, a, 2, 0));
+	ret = raw2(nr, a[0], a[1]);
 	if (ret == 0)
-		measure_ring(*(uint64_t *)a[1], r);
-	rec_walk(t, a, ret, walk_setup, r);
-	return ret;
+		measure_ring(*(uint64_t *)a[1], &r);
+	rec_walk(t, a, ret, walk_setup, &r);
+	return add_ring(slot, &r, ret);
 }
 
 /* The program gets plain memory where the ring was. */
-static long replay_setup(struct thr *t, const long *a, struct ring *r)
-{
-	long ret = sys_do_walk(t, SYS_io_setup, a, 2, 0, walk_setup, r);
-
-	if (ret == 0 && raw_failed(raw_mmap((void *)r->at, r->len, PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)))
-		shim_fail("cannot map memory at the recorded address");
-	return ret;
-}
-
-static long aio_setup(struct thr *t, const long *a)
+long replay_io_setup(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct ring r = {0}, *slot = find_ring(0);
 	long ret;
 
 	if (!slot)
 		return -11; /* EAGAIN */
-	ret = (G.mode == SHIM_RECORD ? record_setup : replay_setup)(t, a, &r);
-	if (ret == 0)
-		*slot = r;
-	return ret;
+	ret = sys_do_walk(t, nr, a, 2, 0, walk_setup, &r);
+	if (ret == 0 && raw_failed(raw_mmap((void *)r.at, r.len, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)))
+		shim_fail("cannot map memory at the recorded address");
+	return add_ring(slot, &r, ret);
 }
 
 static void walk_none(struct outs *o, const long *a, long ret, void *arg)
@@ -261,16 +263,33 @@ static void walk_none(struct outs *o, const long *a, long ret, void *arg)
 	(void)o, (void)a, (void)ret, (void)arg;
 }
 
-static long aio_destroy(struct thr *t, const long *a)
+/* The ring is forgotten. Returns its length; 0: it was not known. */
+static uint64_t drop_ring(const long *a)
 {
 	struct ring *r = a[0] ? find_ring((uint64_t)a[0]) : 0;
-	long ret = sys_do_walk(t, SYS_io_destroy, a, 1, 0, walk_none, 0);
 
-	if (ret == 0 && r) {
-		if (G.mode == SHIM_REPLAY)
-			raw2(SYS_munmap, r->at, r->len);
-		r->at = 0;
-	}
+	if (!r)
+		return 0;
+	r->at = 0;
+	return r->len;
+}
+
+long record_io_destroy(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	long ret = sys_do_walk(t, nr, a, 1, 0, walk_none, 0);
+
+	if (ret == 0)
+		drop_ring(a);
+	return ret;
+}
+
+long replay_io_destroy(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	long ret = sys_do_walk(t, nr, a, 1, 0, walk_none, 0);
+	uint64_t len = ret == 0 ? drop_ring(a) : 0;
+
+	if (len)
+		raw2(SYS_munmap, a[0], len);
 	return ret;
 }
 
@@ -311,15 +330,13 @@ static uint32_t check_iocbs(struct iocb *const *v, long n)
 	return crc;
 }
 
-long sys_aio(struct thr *t, long nr, const long *a, ucontext_t *uc)
+long sys_io_submit(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	switch (nr) {
-	case SYS_io_setup:
-		return aio_setup(t, a);
-	case SYS_io_destroy:
-		return aio_destroy(t, a);
-	case SYS_io_submit:
-		return sys_do_walk(t, nr, a, 3, check_iocbs((struct iocb *const *)a[2], a[1]), walk_none, 0);
-	}
+	return sys_do_walk(t, nr, a, 3, check_iocbs((struct iocb *const *)a[2], a[1]), walk_none, 0);
+}
+
+/* And io_pgetevents. */
+long sys_io_getevents(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
 	return sys_do_walk(t, nr, a, nr == SYS_io_getevents ? 5 : 6, 0, walk_events, 0);
 }
