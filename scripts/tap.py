@@ -58,6 +58,8 @@ class Tap:
             return "no plan (1..N): it ended early, status %s" % status
         if self.plan and self.plan != len(self.tests):
             return "planned %d tests, ran %d" % (self.plan, len(self.tests))
+        if self.plan == 0 and "ONLY" in os.environ:
+            return ""  # other suites have the cases that are asked for, or print_total finds that none has
         if status and not any(t[0] == "failed" for t in self.tests):
             return "status %s, though no test failed" % status
         return ""

@@ -3,7 +3,7 @@
 # unless something failed, deadlines. Source it first; call suite_begin NAME, at the end suite_end.
 #
 # Environment: FREDCTL (the fredctl to test), BUILD (its build folder), REPEAT (how often each case is
-# repeated), KEEP=1 (keep the scratch folder), ONLY (a glob: run the cases whose name matches).
+# repeated), KEEP=1 (keep the scratch folder), ONLY (a glob: run the cases whose name matches; if there is none, the suite fails).
 
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -60,6 +60,10 @@ suite_cleanup() {
 }
 
 suite_end() {
+	if [ "$tap_count" -eq 0 ] && [ "$ONLY" != '*' ]; then
+		printf '1..0 # SKIP no case matches ONLY=%s\n' "$ONLY"
+		exit 1
+	fi
 	printf '1..%d\n' "$tap_count"
 	[ "$tap_failed" -eq 0 ]
 	exit

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """fredtest: what the Python test suites share: TAP output, running fredctl, the daemon's socket, process trees.
 
-Environment: FREDCTL (the fredctl to test), BUILD (its build folder), KEEP=1 (keep the scratch folder).
+Environment: FREDCTL (the fredctl to test), BUILD (its build folder), KEEP=1 (keep the scratch folder), ONLY (a glob: run the cases
+whose name matches; if there is none, the suite fails).
 """
 import fnmatch
 import json
@@ -191,6 +192,10 @@ class Suite:
 
     def end(self):
         subprocess.run([FREDCTL, "shutdown"], env=self.env, capture_output=True, timeout=DEADLINE)
+        if not self.count and "ONLY" in os.environ:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            print("1..0 # SKIP no case matches ONLY=%s" % os.environ["ONLY"])
+            sys.exit(1)
         if self.failed or os.environ.get("KEEP") == "1":
             print("# kept: %s" % self.scratch)
         else:
