@@ -190,6 +190,17 @@ static bool goes_on(struct debug *d, enum rsp_resume how)
 	return how != RSP_STEP || (r.rip >= d->range.lo && r.rip < d->range.hi);
 }
 
+static void note_watched(struct debug *d, const struct rsp_stop *stop, enum rsp_resume how)
+{
+	struct watched_state now = {.pid = debug_memory(d)};
+	struct user_regs_struct r;
+	struct err ignored;
+
+	if (d->watched.conditions.n && !d->cursor.ops->regs(&d->cursor, d->cursor.tid, &r, &ignored))
+		now.regs = &r;
+	watched_stop(&d->watched, &now, stop, goes_on(d, how));
+}
+
 int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
@@ -217,7 +228,7 @@ int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, s
 	translate(d, &stop, out);
 	d->signal = out->sig;
 	out->jumped = jumped;
-	watched_stop(&d->watched, debug_memory(d), out, goes_on(d, how));
+	note_watched(d, out, how);
 	if (stop.kind == STOP_FIRST)
 		out->tid = threads_id(d, tid); /* the thread that was to step: it has not moved, and stays selected */
 	if (stop.kind == STOP_STEP && out->tid != threads_id(d, tid))

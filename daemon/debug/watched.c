@@ -104,26 +104,55 @@ static bool is_alone(const struct watched *w, const struct watch_condition *c)
 }
 
 /*
+ * Of a condition that reads variables of a frame: they may be another frame's now, elsewhere. What was read there goes
+ * to where the same is read now.
+ */
+static bool move_reads(const struct watch_condition *c, const struct watched_state *now, struct watch_reads *shown)
+{
+	struct watch_reads r;
+
+	watch_condition_reads(c, now->pid, now->regs, &r);
+	if (r.n < c->last.n)
+		return false;
+	for (unsigned i = 0; i < c->last.n; i++) {
+		if (r.v[i].len != c->last.v[i].len)
+			return false;
+		shown->v[i].addr = r.v[i].addr;
+	}
+	return true;
+}
+
+static bool add_word(struct watch_reads *shown, const struct watch_condition *c)
+{
+	if (shown->n == WATCH_READS_MAX)
+		return false;
+	shown->v[shown->n].addr = c->addr;
+	shown->v[shown->n].len = c->len;
+	memcpy(shown->v[shown->n++].v, c->other, c->len);
+	return true;
+}
+
+/*
  * What the debugger is shown first. false: there is nothing at which the condition is false. Of an object of several
  * words the others are shown as they are, if that may be.
  */
-static bool choose(struct watched *w, const struct watch_condition *c, pid_t pid)
+static bool choose(struct watched *w, const struct watch_condition *c, const struct watched_state *now)
 {
-	bool as_is = !is_alone(w, c) && !watch_condition_is_true_of(c, pid, c->other);
+	struct watch_reads *shown = &w->shown;
+	bool as_is;
 
-	w->shown = (struct watch_reads){0};
-	if (as_is)
-		;
-	else if (has_value(&c->last, c, c->other))
-		w->shown = c->last;
-	else if (watch_condition_is_true_of(c, pid, c->other))
+	*shown = (struct watch_reads){0};
+	add_word(shown, c);
+	as_is = !watch_condition_is_true_over(c, now->pid, now->regs, shown);
+	if (as_is && (!is_alone(w, c) || c->registers))
+		return true;
+	if (!has_value(&c->last, c, c->other) && (!c->registers || !c->last.n))
+		return as_is;
+	*shown = c->last;
+	if (!add_word(shown, c))
 		return false;
-	if (w->shown.n == WATCH_READS_MAX)
-		return false;
-	w->shown.v[w->shown.n].addr = c->addr;
-	w->shown.v[w->shown.n].len = c->len;
-	memcpy(w->shown.v[w->shown.n++].v, c->other, c->len);
-	return true;
+	return !c->registers || !watch_condition_is_true_over(c, now->pid, now->regs, shown) ||
+	       (move_reads(c, now, shown) && !watch_condition_is_true_over(c, now->pid, now->regs, shown));
 }
 
 /* Has a word of the object of `met` changed since the debugger has seen it? All are taken to be seen now, but those of
@@ -148,31 +177,29 @@ static bool is_met(const struct rsp_stop *stop, const struct watch_condition *c)
 	return stop->why == RSP_WATCHPOINT && stop->point == RSP_WRITE && stop->addr == c->addr;
 }
 
-void watched_stop(struct watched *w, pid_t pid, const struct rsp_stop *stop, bool goes_on)
+void watched_stop(struct watched *w, const struct watched_state *now, const struct rsp_stop *stop, bool goes_on)
 {
 	for (unsigned i = 0; i < w->conditions.n; i++) {
 		struct watch_condition *c = &w->conditions.v[i];
-		uint8_t now[8];
+		uint8_t word[8];
 
-		look(c, pid, now);
-		c->stale |= memcmp(is_met(stop, c) ? c->other : now, w->before[i], c->len) != 0;
+		look(c, now->pid, word);
+		c->stale |= memcmp(is_met(stop, c) ? c->other : word, w->before[i], c->len) != 0;
 	}
 	for (unsigned i = 0; i < w->conditions.n; i++) {
 		struct watch_condition *c = &w->conditions.v[i];
 
 		if (!is_met(stop, c))
 			continue;
-		w->on = is_stale(w, c) && goes_on && choose(w, c, pid);
+		w->on = is_stale(w, c) && goes_on && choose(w, c, now);
 		w->stop = *stop;
 	}
 }
 
 void watched_show(const struct watched *w, uint64_t addr, void *data, size_t len)
 {
-	for (unsigned i = 0; w->on && i < w->shown.n; i++)
-		for (unsigned k = 0; k < w->shown.v[i].len; k++)
-			if (w->shown.v[i].addr + k - addr < len)
-				((uint8_t *)data)[w->shown.v[i].addr + k - addr] = w->shown.v[i].v[k];
+	if (w->on)
+		watch_reads_cover(&w->shown, addr, data, len);
 }
 
 void watched_prompt(struct watched *w)

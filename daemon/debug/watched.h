@@ -11,6 +11,12 @@
 #include "rsp/stub.h"
 #include "visibility/watch_conditions.h"
 
+/* The program where it has stopped. */
+struct watched_state {
+	pid_t pid; /* its memory */
+	const struct user_regs_struct *regs; /* of the thread that has stopped; NULL: not known */
+};
+
 struct watched {
 	struct watch_conditions conditions;
 	uint8_t (*before)[8]; /* by condition: the word where the program was resumed */
@@ -25,8 +31,8 @@ void watched_fini(struct watched *w);
 int watched_set(struct watched *w, const char *args, struct err *e);
 /* The debugger resumes: true: *stop is what it is told, and nothing moves. pid: the program's memory. */
 bool watched_resume(struct watched *w, enum rsp_resume how, pid_t pid, struct rsp_stop *stop);
-/* It has stopped. goes_on: if that is no stop of a watchpoint, the debugger resumes. */
-void watched_stop(struct watched *w, pid_t pid, const struct rsp_stop *stop, bool goes_on);
+/* It has stopped in this state. goes_on: if that is no stop of a watchpoint, the debugger resumes. */
+void watched_stop(struct watched *w, const struct watched_state *now, const struct rsp_stop *stop, bool goes_on);
 /* data: what is in memory from addr on; it becomes what the debugger is to see. */
 void watched_show(const struct watched *w, uint64_t addr, void *data, size_t len);
 /* The debugger has stopped here after all: it sees what is there. */

@@ -168,6 +168,20 @@ static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, 
 	return 0;
 }
 
+/* The same; members of structs and unions without a name are found, too. */
+static int to_bytecode_with_members(struct gdb *g, const char *resolved, const struct expr_place *at,
+				    struct expr_code *x, struct err *e)
+{
+	cleanup_free char *placed = NULL;
+	struct err ignored;
+	int r = to_bytecode(g, resolved, at, x, e);
+
+	if (r != EXPR_NOT_COMPILABLE || !strstr(e->text, "find member named") ||
+	    expr_place_members(g, resolved, at->tid, at->frame, &placed, &ignored))
+		return gdb_check(g, e) ? -1 : r;
+	return to_bytecode(g, placed, at, x, e);
+}
+
 /* Compiles the expression, or the address of it if it is a floating-point number and `number` is set. */
 static int compile(struct gdb *g, const char *expr, bool number, const struct expr_place *at, struct expr_code *x,
 		   struct err *e)
@@ -192,7 +206,7 @@ static int compile(struct gdb *g, const char *expr, bool number, const struct ex
 		return -1;
 	if (number && expr_type_is_floating(&x->type))
 		address = str_fmt("&(%s)", resolved);
-	return to_bytecode(g, address ? address : resolved, at, x, e);
+	return to_bytecode_with_members(g, address ? address : resolved, at, x, e);
 }
 
 static int compile_as(struct gdb *g, const char *expr, bool number, const struct expr_place *at, struct expr_code *out,

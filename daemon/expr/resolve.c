@@ -312,3 +312,45 @@ int expr_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, c
 	*pointer = of.pointer;
 	return r;
 }
+
+static int number_of(const struct resolver *p, uint64_t *value, const char *format, const char *a, const char *b,
+		     const char *c)
+{
+	cleanup_free char *expr = str_fmt(format, a, b, c);
+
+	return ask_number(p, "", expr, value);
+}
+
+/* Its distance from the beginning of `of`, an object or (type without a name) one of its type. -1: it has none. */
+static int distance(const struct resolver *p, const char *of, const char *type, const char *member, uint64_t *out)
+{
+	cleanup_free char *any = strchr(type, '{') ? str_fmt("(%s)", of) : str_fmt("(*(%s *)0)", type);
+	uint64_t size;
+
+	if (number_of(p, &size, "%s(%s)%s", "sizeof", of, "") ||
+	    number_of(p, out, "(unsigned long)&%s.%s-(unsigned long)&%s", any, member, any))
+		return -1;
+	return *out < size ? 0 : -1; /* else it is static, or a reference */
+}
+
+static char *member_at(void *ctx, const char *object, const char *path)
+{
+	const struct resolver *p = ctx;
+	bool arrow = *path == '-';
+	const char *member = path + (arrow ? 2 : 1);
+	cleanup_free char *of = str_fmt(arrow ? "*(%s)" : "%s", object), *address = str_fmt("&((%s).%s)", of, member);
+	cleanup_free char *type = ask(p, "whatis/r ", of), *pointer = type ? ask(p, "whatis/r ", address) : NULL;
+	uint64_t n;
+
+	if (!pointer || strchr(pointer, '{') || !strchr(pointer, '*') || distance(p, of, type, member, &n))
+		return NULL;
+	return str_fmt("(*(%s)((char *)%s(%s)+%llu))", pointer, arrow ? "" : "&", object, (unsigned long long)n);
+}
+
+int expr_place_members(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
+{
+	static const struct rewrite_ops ops = {.member_at = member_at};
+	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .e = e};
+
+	return rewrite(&of, &ops, expr, out);
+}

@@ -107,8 +107,26 @@ static void subscript(struct scan *s, struct buf *out, size_t from)
 		buf_add(out, buf_str(&part), part.len);
 }
 
-/* .name or ->name, with its empty brackets if it has such. */
-static void selected(struct scan *s, struct buf *out, size_t from)
+/* What was selected of the object that ends in out at *base: one that stands for both is an object of its own. */
+static void place_member(struct scan *s, struct buf *out, size_t from, size_t *base)
+{
+	cleanup_free char *object = NULL, *path = NULL, *by = NULL;
+
+	if (!s->ops->member_at || s->failed || *base == from)
+		return;
+	object = xstrndup(buf_str(out) + from, *base - from);
+	path = xstrdup(buf_str(out) + *base);
+	by = s->ops->member_at(s->ctx, object, path);
+	if (!by)
+		return;
+	out->len = from;
+	buf_add_str(out, by);
+	*base = out->len;
+}
+
+/* .name or ->name, with its empty brackets if it has such. base: where the object of the members that are selected
+ * ends. */
+static void selected(struct scan *s, struct buf *out, size_t from, size_t *base)
 {
 	bool arrow = *s->p == '-';
 	cleanup_free char *name = NULL;
@@ -149,12 +167,17 @@ static void selected(struct scan *s, struct buf *out, size_t from)
 		s->p = after + 1;
 		return;
 	}
+	if (arrow)
+		*base = out->len;
 	buf_add(out, op, (size_t)(s->p - op));
+	place_member(s, out, from, base);
 }
 
 /* [..], (..), .name, ->name; what they are after begins in out at `from`. */
 static void postfix(struct scan *s, struct buf *out, size_t from)
 {
+	size_t base = out->len;
+
 	for (;;) {
 		const char *begin = s->p;
 
@@ -163,12 +186,14 @@ static void postfix(struct scan *s, struct buf *out, size_t from)
 			return;
 		if (*s->p == '[') {
 			subscript(s, out, from);
+			base = out->len;
 		} else if (*s->p == '(') {
 			s->calls++;
 			group(s, ')', out);
 			s->calls--;
+			base = out->len;
 		} else if (*s->p && (*s->p == '.' || str_starts(s->p, "->"))) {
-			selected(s, out, from);
+			selected(s, out, from, &base);
 		} else {
 			s->p = begin;
 			return;

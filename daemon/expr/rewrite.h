@@ -31,6 +31,8 @@ struct rewrite_ops {
 	char *(*member)(void *ctx, const char *object, const char *what, bool arrow, const char *index);
 	/* As resolve, of a name whose address is taken; NULL: as others. */
 	enum rewrite_answer (*resolve_addressed)(void *ctx, const char *name, char **by);
+	/* What stands for object.member (path: ".member", or ".outer.inner") or object->member: as member. */
+	char *(*member_at)(void *ctx, const char *object, const char *path);
 };
 
 /*
@@ -60,5 +62,11 @@ int expr_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame,
  */
 int expr_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer,
 			struct err *e);
+
+/*
+ * With members as objects at their distance from the one that they are of: GDB's agent compiler does not find those of
+ * structs and unions without a name. What has no type with a name, and bit fields, stay. Returns as expr_rewrite.
+ */
+int expr_place_members(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
 
 #endif

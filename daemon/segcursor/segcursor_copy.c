@@ -40,6 +40,18 @@ bool segcur_has_conditions(const struct breaks *b)
 	return false;
 }
 
+/* The walk's log has none. */
+static bool reads_registers(const struct breaks *b)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		const struct watch_condition *c = watch_conditions_find(b->watch_conditions, &b->watch[i]);
+
+		if (c && c->registers)
+			return true;
+	}
+	return false;
+}
+
 bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
 {
 	return !segcur_has_conditions(b) && segcur_conditions_walkable(in, b);
@@ -49,7 +61,7 @@ bool segcur_conditions_walkable(const struct segcur *in, const struct breaks *b)
 {
 	unsigned n = 0;
 
-	if (has_watch(b, true))
+	if (has_watch(b, true) || reads_registers(b))
 		return false;
 	for (unsigned i = 0; i < b->n; i++) {
 		if (b->v[i].data || !segcur_is_visible_code(in, b->v[i].addr))

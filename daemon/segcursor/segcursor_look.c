@@ -134,7 +134,7 @@ void segcur_look_for_true(struct segcur *in, pid_t pid, const struct breaks *b, 
 		struct watch_reads r = {0};
 
 		if (w)
-			watch_condition_reads(w, pid, &r);
+			watch_condition_reads(w, pid, NULL, &r);
 		for (unsigned k = 0; k < r.n; k++)
 			add_word(l, watched, r.v[k].addr, r.v[k].len);
 	}

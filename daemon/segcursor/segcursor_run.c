@@ -54,7 +54,7 @@ static enum stop_kind watch_met(struct segcur *in, struct trace *t, const struct
 	const struct group_slot *w;
 	bool written;
 
-	w = breaks_watch_met(b, t->pid, s->slots, was, &written);
+	w = breaks_watch_met(b, t, s->slots, was, &written);
 	if (w)
 		*stop = (struct stop){STOP_WATCH, 0, w->addr, w->kind};
 	else if (written && in->patience && !--in->patience)

@@ -126,14 +126,14 @@ static bool is_left_to_walk(const struct run *r)
 }
 
 /* 1: r->stop is set. */
-static int is_watch(struct run *r, const struct trace_stop *s, struct err *e)
+static int is_watch(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
 	struct cursor *t = r->t;
 	const struct group_slot *w;
 	uint64_t event;
 	bool written;
 
-	w = breaks_watch_met(&t->breaks, t->group.pid, s->slots, &r->words, &written);
+	w = breaks_watch_met(&t->breaks, &th->t, s->slots, &r->words, &written);
 	if (!written)
 		return 0;
 	event = nav_at(t->nav);
@@ -207,7 +207,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 		return -1;
 	if (s.why == TRACE_EXITED)
 		return 0;
-	got = is_watch(r, &s, e);
+	got = is_watch(r, th, &s, e);
 	if (got)
 		return got < 0 ? -1 : 0;
 	is_fault(r, &s);
@@ -300,7 +300,7 @@ static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, s
 		r->stop->kind = segcur_meets(&r->t->breaks, &th->t);
 	if (yes && !r->stop->kind)
 		return pass(r, th, e);
-	watched = yes ? 0 : is_watch(r, s, e);
+	watched = yes ? 0 : is_watch(r, th, s, e);
 	if (watched < 0)
 		return -1;
 	if (yes || watched)

@@ -285,8 +285,8 @@ void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w)
 			memset(w->v[i], 0, sizeof(w->v[i]));
 }
 
-const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w,
-					  bool *written)
+const struct group_slot *breaks_watch_met(const struct breaks *b, struct trace *t, unsigned slots,
+					  struct breaks_words *w, bool *written)
 {
 	const struct group_slot *met = NULL;
 	struct breaks_words was = *w;
@@ -297,14 +297,14 @@ const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, uns
 		hit |= (slots & 1u << i) && b->watch[i].kind;
 	if (!hit)
 		return NULL;
-	breaks_look(b, pid, w);
+	breaks_look(b, t->pid, w);
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
 		const struct group_slot *s = &b->watch[i];
 		bool changed = memcmp(was.v[i], w->v[i], sizeof(was.v[i])) != 0;
 
 		if (!(slots & 1u << i) || !s->kind)
 			continue;
-		if (changed && !watch_conditions_hold(b->watch_conditions, s, pid, was.v[i], w->v[i])) {
+		if (changed && !watch_conditions_hold(b->watch_conditions, s, t, was.v[i], w->v[i])) {
 			*written |= b->watch_conditions->walked;
 			continue;
 		}

@@ -47,7 +47,7 @@ static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
 }
 
 /* In the order of GDB's own numbers (amd64-tdep.h), which is that of rsp/regs.c. */
-static int read_reg(void *ctx, unsigned regno, uint64_t *value)
+int conds_register(const struct user_regs_struct *regs, unsigned regno, uint64_t *value)
 {
 #define AT(name) offsetof(struct user_regs_struct, name)
 	static const size_t at[] = {
@@ -55,12 +55,25 @@ static int read_reg(void *ctx, unsigned regno, uint64_t *value)
 		AT(r9),	 AT(r10), AT(r11), AT(r12), AT(r13), AT(r14), AT(r15), AT(rip),
 	};
 #undef AT
-	const struct state *s = ctx;
 
 	if (regno >= sizeof(at) / sizeof(at[0]))
 		return -1;
-	memcpy(value, (const char *)&s->regs + at[regno], sizeof(*value));
+	memcpy(value, (const char *)regs + at[regno], sizeof(*value));
 	return 0;
+}
+
+static int read_reg(void *ctx, unsigned regno, uint64_t *value)
+{
+	return conds_register(&((struct state *)ctx)->regs, regno, value);
+}
+
+bool conds_read_registers(const struct conds *c)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		for (size_t k = 0; k < c->v[i].len; k += 1 + agent_operand_size(c->v[i].code[k]))
+			if (c->v[i].code[k] == AGENT_reg)
+				return true;
+	return false;
 }
 
 bool conds_hold(const struct conds *c, struct trace *t)

@@ -26,5 +26,9 @@ void conds_copy(struct conds *to, const struct conds *from);
  * Is one of them true, or are there none? What cannot be evaluated is true: the debugger has a look, and says why.
  */
 bool conds_hold(const struct conds *c, struct trace *t);
+/* Does one of them read registers? */
+bool conds_read_registers(const struct conds *c);
+/* A general register by GDB's number. Returns 0, or -1: another one. */
+int conds_register(const struct user_regs_struct *regs, unsigned regno, uint64_t *value);
 
 #endif

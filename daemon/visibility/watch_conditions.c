@@ -34,6 +34,7 @@ void watch_conditions_add(struct watch_conditions *c, uint64_t addr, unsigned le
 		*w = (struct watch_condition){.addr = addr, .len = len};
 	}
 	conds_add(&w->conds, code, n);
+	w->registers = conds_read_registers(&w->conds);
 }
 
 struct watch_condition *watch_conditions_find(struct watch_conditions *c, const struct group_slot *s)
@@ -53,16 +54,37 @@ bool watch_conditions_share(const struct watch_condition *a, const struct watch_
 	return false;
 }
 
+#define NEAR 64u /* bytes that one instruction may write: of the largest register */
+
 /* A program whose watched word has this value. */
 struct state {
 	const struct watch_condition *of;
 	const uint8_t *word;
 	pid_t pid; /* 0: nothing is known but the word */
+	const struct user_regs_struct *regs; /* NULL: not known */
+	bool before; /* memory is as it was before the write, which is known where it is not near the word */
 	bool unknown; /* something else was read */
 	struct watch_reads reads;
 };
 
+static int read_reg(void *ctx, unsigned regno, uint64_t *value)
+{
+	const struct state *s = ctx;
+
+	return s->regs ? conds_register(s->regs, regno, value) : -1;
+}
+
 /* What is read is noted, and no more than can be: else the condition is not evaluated. */
+static int note_read(struct state *s, uint64_t addr, const void *v, size_t len)
+{
+	if (s->reads.n == WATCH_READS_MAX)
+		return -1;
+	s->reads.v[s->reads.n].addr = addr;
+	s->reads.v[s->reads.n].len = (unsigned)len;
+	memcpy(s->reads.v[s->reads.n++].v, v, len);
+	return 0;
+}
+
 static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
 {
 	struct state *s = ctx;
@@ -70,18 +92,17 @@ static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
 	struct err ignored;
 
 	s->unknown |= !s->pid && (addr + len <= s->of->addr || addr >= s->of->addr + s->of->len);
-	if (s->reads.n == WATCH_READS_MAX || len > 8)
+	if (len > 8)
 		return -1;
 	if (addr >= s->of->addr && at + len <= s->of->len)
 		memcpy(out, s->word + at, len);
 	else if (addr + len > s->of->addr && addr < s->of->addr + s->of->len)
 		return -1;
+	else if (s->before && addr + len + NEAR > s->of->addr && addr < s->of->addr + s->of->len + NEAR)
+		return -1;
 	else if (!s->pid || trace_read(s->pid, addr, out, len, &ignored))
 		return -1;
-	s->reads.v[s->reads.n].addr = addr;
-	s->reads.v[s->reads.n].len = (unsigned)len;
-	memcpy(s->reads.v[s->reads.n++].v, out, len);
-	return 0;
+	return note_read(s, addr, out, len);
 }
 
 static bool any_is_true(const struct conds *c, const struct agent_ops *ops, void *ctx)
@@ -97,16 +118,9 @@ static bool any_is_true(const struct conds *c, const struct agent_ops *ops, void
 
 static bool is_true(struct state *s)
 {
-	static const struct agent_ops ops = {.read_mem = read_mem};
+	static const struct agent_ops ops = {.read_mem = read_mem, .read_reg = read_reg};
 
 	return any_is_true(&s->of->conds, &ops, s);
-}
-
-bool watch_condition_is_true_of(const struct watch_condition *c, pid_t pid, const uint8_t v[8])
-{
-	struct state s = {.of = c, .word = v, .pid = pid};
-
-	return is_true(&s);
 }
 
 static int read_known(void *ctx, uint64_t addr, void *out, size_t len)
@@ -136,34 +150,88 @@ static int read_and_note(void *ctx, uint64_t addr, void *out, size_t len)
 	struct state *s = ctx;
 	struct err ignored;
 
-	if (s->reads.n == WATCH_READS_MAX || len > 8 || trace_read(s->pid, addr, out, len, &ignored))
+	if (len > 8 || trace_read(s->pid, addr, out, len, &ignored))
 		return -1;
-	s->reads.v[s->reads.n].addr = addr;
-	s->reads.v[s->reads.n].len = (unsigned)len;
-	memcpy(s->reads.v[s->reads.n++].v, out, len);
-	return 0;
+	return note_read(s, addr, out, len);
 }
 
-void watch_condition_reads(const struct watch_condition *c, pid_t pid, struct watch_reads *r)
+void watch_condition_reads(const struct watch_condition *c, pid_t pid, const struct user_regs_struct *regs,
+			   struct watch_reads *r)
 {
-	static const struct agent_ops ops = {.read_mem = read_and_note};
-	struct state s = {.of = c, .pid = pid};
+	static const struct agent_ops ops = {.read_mem = read_and_note, .read_reg = read_reg};
+	struct state s = {.of = c, .pid = pid, .regs = regs};
 
 	any_is_true(&c->conds, &ops, &s);
 	*r = s.reads;
 }
 
-bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, pid_t pid, const uint8_t was[8],
-			   const uint8_t now[8])
+struct covered {
+	struct state s;
+	const struct watch_reads *over;
+};
+
+void watch_reads_cover(const struct watch_reads *r, uint64_t addr, void *data, size_t len)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		for (unsigned k = 0; k < r->v[i].len; k++)
+			if (r->v[i].addr + k - addr < len)
+				((uint8_t *)data)[r->v[i].addr + k - addr] = r->v[i].v[k];
+}
+
+static int read_covered(void *ctx, uint64_t addr, void *out, size_t len)
+{
+	struct covered *c = ctx;
+	struct err ignored;
+
+	if (read_known((void *)c->over, addr, out, len) && trace_read(c->s.pid, addr, out, len, &ignored))
+		return -1;
+	watch_reads_cover(c->over, addr, out, len);
+	return 0;
+}
+
+bool watch_condition_is_true_over(const struct watch_condition *c, pid_t pid, const struct user_regs_struct *regs,
+				  const struct watch_reads *over)
+{
+	static const struct agent_ops ops = {.read_mem = read_covered, .read_reg = read_reg};
+	struct covered s = {.s = {.of = c, .pid = pid, .regs = regs}, .over = over};
+
+	return any_is_true(&c->conds, &ops, &s);
+}
+
+/* Before and after the instruction that has changed the word: the PC tells whether the code is that of the condition. */
+static bool is_true_by_registers(struct state *s, struct trace *t, bool back)
+{
+	struct user_regs_struct regs;
+	struct err ignored;
+
+	if (trace_get_regs(t, &regs, &ignored))
+		return true;
+	s->pid = t->pid;
+	s->regs = &regs;
+	s->before = back;
+	if (is_true(s))
+		return true;
+	if (!back)
+		return false;
+	s->reads.n = 0;
+	regs.rip--; /* in that instruction */
+	return is_true(s);
+}
+
+bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, struct trace *t,
+			   const uint8_t was[8], const uint8_t now[8])
 {
 	struct watch_condition *w = watch_conditions_find(c, s);
-	struct state state = {.of = w, .word = w && c->back ? was : now, .pid = w && c->back ? 0 : pid};
+	struct state state = {.of = w, .word = w && c->back ? was : now, .pid = w && c->back ? 0 : t->pid};
+	bool is;
 
 	if (c)
 		c->unknown = false;
 	if (!w)
 		return true;
-	if (!is_true(&state)) {
+	is = w->registers ? is_true_by_registers(&state, t, c->back) : is_true(&state);
+	state.regs = NULL;
+	if (!is) {
 		w->last = state.reads;
 		return false;
 	}

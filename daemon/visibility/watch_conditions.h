@@ -5,6 +5,10 @@
  * breakpoints (Z0), but none of watchpoints (Z2): its Python tells them (cli/gdb/conditions.py). They are read in the
  * state after a change; backwards in the one before it, where memory other than the watched word is not known. What
  * cannot be evaluated here is true: the debugger has a look.
+ *
+ * Conditions with variables of a frame read registers: those of the thread that has made the change, after it. They
+ * are true wherever the PC is not in the code for which they were compiled. Backwards, memory that is not next to the
+ * word counts as known for them, for one instruction has changed the word; and they are evaluated for both sides of it.
  */
 #ifndef FRED_VISIBILITY_WATCH_CONDITIONS_H
 #define FRED_VISIBILITY_WATCH_CONDITIONS_H
@@ -28,6 +32,7 @@ struct watch_condition {
 	uint64_t addr; /* of the watched word */
 	unsigned len; /* 1, 2, 4 or 8 */
 	struct conds conds; /* one of them is to be true */
+	bool registers; /* they read registers */
 	struct watch_reads last; /* where it was false on the way, with other memory; n 0: it was not since the last
 				    resume */
 	bool stale; /* the word has changed since the debugger has seen it */
@@ -43,6 +48,9 @@ struct watch_conditions {
 	bool walked; /* changes at which they are false are quicker walked past: who counts them gives up */
 };
 
+/* data is what memory has at addr: where r has something else, that is put there. */
+void watch_reads_cover(const struct watch_reads *r, uint64_t addr, void *data, size_t len);
+
 void watch_conditions_fini(struct watch_conditions *c);
 /* Copies the code. Several for one word: one of them is to be true. */
 void watch_conditions_add(struct watch_conditions *c, uint64_t addr, unsigned len, const uint8_t *code, size_t n);
@@ -50,14 +58,16 @@ void watch_conditions_add(struct watch_conditions *c, uint64_t addr, unsigned le
 struct watch_condition *watch_conditions_find(struct watch_conditions *c, const struct group_slot *s);
 /* Are they of words of one object, which has a condition: the same code? */
 bool watch_conditions_share(const struct watch_condition *a, const struct watch_condition *b);
-/* The word of s has changed in process pid, from `was` to `now`: is it a stop? */
-bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, pid_t pid, const uint8_t was[8],
-			   const uint8_t now[8]);
+/* Thread t has changed the word of s, from `was` to `now`: is it a stop? */
+bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, struct trace *t,
+			   const uint8_t was[8], const uint8_t now[8]);
 /* Is c true where memory is this, and nothing else is known? */
 bool watch_condition_is_true_in(const struct watch_condition *c, const struct watch_reads *known);
-/* What is read to evaluate c in process pid, as far as that goes. */
-void watch_condition_reads(const struct watch_condition *c, pid_t pid, struct watch_reads *r);
-/* Would c be true of the word's value v? Other memory is that of pid. */
-bool watch_condition_is_true_of(const struct watch_condition *c, pid_t pid, const uint8_t v[8]);
+/* What is read to evaluate c in process pid, as far as that goes. regs: NULL: they are not known. */
+void watch_condition_reads(const struct watch_condition *c, pid_t pid, const struct user_regs_struct *regs,
+			   struct watch_reads *r);
+/* Is c true where memory is this, and else that of pid? regs: as above. */
+bool watch_condition_is_true_over(const struct watch_condition *c, pid_t pid, const struct user_regs_struct *regs,
+				  const struct watch_reads *over);
 
 #endif
