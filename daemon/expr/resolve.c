@@ -321,14 +321,15 @@ static int number_of(const struct resolver *p, uint64_t *value, const char *form
 	return ask_number(p, "", expr, value);
 }
 
-/* Its distance from the beginning of `of`, an object or (type without a name) one of its type. -1: it has none. */
+/* Its distance from the beginning of `of`. -1: it has none. No object is needed, if its type has a name of its own. */
 static int distance(const struct resolver *p, const char *of, const char *type, const char *member, uint64_t *out)
 {
-	cleanup_free char *any = strchr(type, '{') ? str_fmt("(%s)", of) : str_fmt("(*(%s *)0)", type);
+	static const char format[] = "(unsigned long)&%s.%s-(unsigned long)&%s";
+	cleanup_free char *none = str_fmt("(*(%s *)0)", type), *one = str_fmt("(%s)", of);
 	uint64_t size;
 
 	if (number_of(p, &size, "%s(%s)%s", "sizeof", of, "") ||
-	    number_of(p, out, "(unsigned long)&%s.%s-(unsigned long)&%s", any, member, any))
+	    (number_of(p, out, format, none, member, none) && number_of(p, out, format, one, member, one)))
 		return -1;
 	return *out < size ? 0 : -1; /* else it is static, or a reference */
 }

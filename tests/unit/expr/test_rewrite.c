@@ -72,6 +72,38 @@ static const struct {
 	{"(A *)B + *(E *)C", "(A *)<B> + *(E *)<C>"},
 };
 
+static char *member_at(void *ctx, const char *object, const char *path)
+{
+	(void)ctx;
+	return strstr(path, "none") ? NULL : str_fmt("{%s %s}", object, path);
+}
+
+static const struct {
+	const char *from, *to;
+} members[] = {
+	{"a.b + c", "{a .b} + c"},
+	{"*a->b.c", "*{{a ->b} .c}"},
+	{"a.none.c->d", "{a.none.c ->d}"},
+	{"a.none->d", "{a.none ->d}"},
+	{"a[i.j].b", "{a[{i .j}] .b}"},
+	{"a.none[i].b", "{a.none[i] .b}"},
+	{"f(a.b).c < (d.e)->g", "{f({a .b}) .c} < {({d .e}) ->g}"},
+	{"a.none", "a.none"},
+};
+
+static void test_members(void **state)
+{
+	static const struct rewrite_ops placing = {.member_at = member_at};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		cleanup_free char *out = NULL;
+
+		assert_int_equal(rewrite_expr(members[i].from, &placing, NULL, &out), 0);
+		assert_string_equal(out, members[i].to);
+	}
+}
+
 static void test_rewritten(void **state)
 {
 	(void)state;
@@ -152,7 +184,7 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rewritten), cmocka_unit_test(test_refused), cmocka_unit_test(test_addressed),
+		cmocka_unit_test(test_rewritten), cmocka_unit_test(test_members), cmocka_unit_test(test_refused), cmocka_unit_test(test_addressed),
 		cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_deep),
 	};
 
