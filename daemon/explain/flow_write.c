@@ -63,6 +63,7 @@ int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, 
 		return -1;
 	switch (stop.kind) {
 	case STOP_WATCH:
+		*which = 0;
 		for (unsigned k = 1; k < n; k++)
 			if (stop.addr >= l[k].addr && stop.addr < l[k].addr + l[k].len)
 				*which = k;
