@@ -379,7 +379,19 @@ static int tell_cycle(struct explain *x, const struct waits *w, struct thread_lo
 	return 0;
 }
 
-/* The steps by which the locks were got come before those of the waits: the cause is the wait that began the cycle. */
+/* Does a thread of the cycle wait for the end of another one? That one has no order of locks that could be wrong. */
+static bool waits_for_end(const struct thread_look *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].in_cycle && v[i].wait->kind == WAIT_JOIN)
+			return true;
+	return false;
+}
+
+/*
+ * The steps by which the locks were got come before those of the waits: the cause is the wait that began the cycle. Not
+ * where a thread waits for the end of another one: then what it has kept meanwhile is the cause.
+ */
 static void order_steps(struct explain *x)
 {
 	struct step *sorted = xcalloc(x->chain.n, sizeof(*sorted));
@@ -394,7 +406,7 @@ static void order_steps(struct explain *x)
 	x->chain.cap = n;
 }
 
-/* Semaphores do not say who has them; where they are used as locks, the events do. */
+/* Semaphores and locks of readers do not say who has them; where they are used as locks, the events do. */
 static void find_owners(struct explain *x, struct waits *w)
 {
 	bool any = false;
@@ -402,9 +414,11 @@ static void find_owners(struct explain *x, struct waits *w)
 	for (size_t i = 0; i < w->n; i++) {
 		struct waits_thread *t = &w->v[i];
 
-		if (t->kind == WAIT_SEM && !t->owner)
-			t->owner = vain_owner_of_semaphore(x, t->thread, t->object);
-		any |= t->kind == WAIT_SEM && t->owner;
+		if ((t->kind != WAIT_SEM && !t->readers) || t->owner)
+			continue;
+		t->owner = vain_owner(x, t->thread, t->object);
+		t->readers &= !t->owner;
+		any |= t->owner != 0;
 	}
 	if (any)
 		waits_conclude(w);
@@ -429,22 +443,55 @@ static bool waits_for_one(const struct thread_look *t)
 
 #define ASKED_MOST 4u /* threads that wait */
 
-/* Why does what the threads wait for not come? */
-static int why_not(struct explain *x, const struct thread_look *v, size_t n, struct err *e)
+/* The waits of threads for what nobody in particular gives: at most ASKED_MOST. */
+static size_t list_vain(struct explain *x, const struct thread_look *v, size_t n, struct vain out[ASKED_MOST])
 {
-	unsigned asked = 0;
-	int r = 1;
+	size_t k = 0;
 
-	for (size_t i = 0; i < n && asked < ASKED_MOST && r == 1 && !explain_is_over(x); i++) {
-		struct vain vain = {.thread = v[i].thread, .wait = v[i].last, .until = nav_total(&x->nav)};
+	for (size_t i = 0; i < n && k < ASKED_MOST; i++) {
+		const struct waits_thread *w = v[i].wait;
 
 		if (waits_for_one(&v[i]) || !v[i].last)
 			continue;
-		asked++;
-		if (v[i].wait && (v[i].wait->kind == WAIT_COND || v[i].wait->kind == WAIT_SEM))
-			vain.object = v[i].wait->object;
-		vain.semaphore = v[i].wait && v[i].wait->kind == WAIT_SEM;
-		r = vain_explain(x, &vain, e);
+		out[k] = (struct vain){.thread = v[i].thread, .wait = v[i].last, .until = nav_total(&x->nav)};
+		if (w && (w->kind == WAIT_COND || w->kind == WAIT_SEM))
+			out[k].object = w->object;
+		out[k].semaphore = w && w->kind == WAIT_SEM;
+		k++;
+	}
+	return k;
+}
+
+/* Those that wait for what is there already come first: the others may have nothing to do. */
+static int order_vain(struct explain *x, struct vain *v, size_t n, struct err *e)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; n > 1 && i < n && !explain_is_over(x); i++) {
+		struct vain one = v[i];
+		int is = vain_is_satisfied(x, &one, e);
+
+		if (is < 0)
+			return -1;
+		if (!is)
+			continue;
+		memmove(&v[first + 1], &v[first], (i - first) * sizeof(*v));
+		v[first++] = one;
+	}
+	return 0;
+}
+
+/* Why does what the threads wait for not come? */
+static int why_not(struct explain *x, const struct thread_look *v, size_t n, struct err *e)
+{
+	struct vain waits[ASKED_MOST];
+	size_t asked = list_vain(x, v, n, waits);
+	int r = 1;
+
+	if (order_vain(x, waits, asked, e))
+		return -1;
+	for (size_t i = 0; i < asked && r == 1 && !explain_is_over(x); i++) {
+		r = vain_explain(x, &waits[i], e);
 		if (r < 0 && explain_may_go_on(x, e))
 			r = 1;
 	}
@@ -508,7 +555,8 @@ int stuck_explain(struct explain *x, struct err *e)
 		failure_set_kind(x, "deadlock", "%s",
 				 text ? text : "all threads wait, and nobody is left to wake them");
 		r = tell_cycle(x, &w, v, n, e);
-		order_steps(x);
+		if (!waits_for_end(v, n))
+			order_steps(x);
 		explain_end(x, END_CYCLE, "%s", text ? text : "all threads wait");
 		x->found = x->chain.n > 0;
 	} else if (!r) {

@@ -270,6 +270,26 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 	return got;
 }
 
+int vain_is_satisfied(struct explain *x, const struct vain *v, struct err *e)
+{
+	struct reason r = {0};
+	struct inspect p = {0};
+	int is = 0, got = to_event_of(x, v->thread, v->wait, e);
+
+	if (!got)
+		got = read_reason(x, &r, e);
+	if (!got)
+		got = explain_goto_failure(x, e) || inspect_open(&p, x, e) ? -1 : 0;
+	if (!got) {
+		cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", r.frozen), *value = inspect_eval(&p, 0, truth);
+
+		is = value && str_eq(value, "0");
+	}
+	inspect_close(&p);
+	reason_fini(&r);
+	return got < 0 && !explain_may_go_on(x, e) ? -1 : is;
+}
+
 /* ---- time-outs ---- */
 
 /* The event of the thread after event n; the last one, if there is none. */
@@ -316,38 +336,71 @@ int vain_explain_timeout(struct explain *x, struct err *e)
 	return vain_explain(x, &v, e);
 }
 
-/* ---- semaphores that are used as locks ---- */
+/* ---- semaphores that are used as locks, and locks of readers ---- */
 
-uint32_t vain_owner_of_semaphore(struct explain *x, uint32_t waiter, uint64_t object)
+/* What each thread has got of an object, and how often it has given it back. */
+struct holdings {
+	int *has, *gave; /* by thread */
+	bool is_lock; /* nobody has given what it had not got */
+};
+
+static void count_one(struct holdings *h, const struct timeline_event *ev)
+{
+	uint32_t thread = ev->where.thread;
+
+	switch (ev->ev.rec.kind) {
+	case RLOG_SEM_WAIT:
+		h->has[thread] += ev->ev.rec.op[0] == 0;
+		break;
+	case RLOG_RDLOCK:
+	case RLOG_WRLOCK:
+		h->has[thread]++;
+		break;
+	case RLOG_SEM_POST:
+	case RLOG_RWUNLOCK:
+		h->is_lock &= --h->has[thread] >= 0;
+		h->gave[thread]++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* One that has used it as a lock before, or is a reader of it, waits for what it has itself. */
+static bool waits_for_itself(const struct holdings *h, uint32_t waiter, bool semaphore)
+{
+	return h->has[waiter] > 0 && (!semaphore || h->gave[waiter] > 0);
+}
+
+uint32_t vain_owner(struct explain *x, uint32_t waiter, uint64_t object)
 {
 	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)object);
 	uint64_t total = nav_total(&x->nav);
-	int *has = xcalloc(RLOG_MAX_THREADS, sizeof(*has));
+	struct holdings h = {.has = xcalloc(RLOG_MAX_THREADS, sizeof(*h.has)),
+			     .gave = xcalloc(RLOG_MAX_THREADS, sizeof(*h.gave)),
+			     .is_lock = true};
+	uint32_t owner = 0, owners = 0;
+	bool semaphore = false;
 	struct timeline_event ev;
 	struct timeline_walk w;
 	struct err ignored;
-	uint32_t owner = 0, owners = 0;
-	bool is_lock = true;
 
-	if (timeline_walk_init(&w, x->nav.t.tl, 1, &ignored)) {
-		free(has);
-		return 0;
+	if (!timeline_walk_init(&w, x->nav.t.tl, 1, &ignored)) {
+		while (timeline_walk_next(&w, &ev, &ignored) > 0 && ev.where.number <= total) {
+			if (ev.where.process != x->process || !(ev.ev.rec.flags & RF_H) || ev.ev.rec.hash != hash ||
+			    ev.where.thread >= RLOG_MAX_THREADS)
+				continue;
+			semaphore |= ev.ev.rec.kind == RLOG_SEM_WAIT || ev.ev.rec.kind == RLOG_SEM_POST;
+			count_one(&h, &ev);
+		}
+		timeline_walk_fini(&w);
 	}
-	while (timeline_walk_next(&w, &ev, &ignored) > 0 && ev.where.number <= total) {
-		bool about = ev.where.process == x->process && (ev.ev.rec.flags & RF_H) && ev.ev.rec.hash == hash &&
-			     ev.where.thread < RLOG_MAX_THREADS;
-
-		if (about && ev.ev.rec.kind == RLOG_SEM_WAIT && ev.ev.rec.op[0] == 0)
-			has[ev.where.thread]++;
-		else if (about && ev.ev.rec.kind == RLOG_SEM_POST)
-			is_lock &= --has[ev.where.thread] >= 0;
-	}
-	timeline_walk_fini(&w);
 	for (uint32_t i = 1; i < RLOG_MAX_THREADS; i++)
-		if (i != waiter && has[i] > 0) {
+		if (h.has[i] > 0 && (i != waiter || waits_for_itself(&h, waiter, semaphore))) {
 			owner = i;
 			owners++;
 		}
-	free(has);
-	return is_lock && owners == 1 ? owner : 0;
+	free(h.has);
+	free(h.gave);
+	return h.is_lock && owners == 1 ? owner : 0;
 }

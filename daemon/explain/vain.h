@@ -23,13 +23,20 @@ struct vain {
  */
 int vain_explain(struct explain *x, const struct vain *v, struct err *e);
 /*
+ * Is the condition false at the end for which the thread waits in a loop? Then it waits in vain for certain. -1: the
+ * replay failed. The cursor may stand anywhere afterwards.
+ */
+int vain_is_satisfied(struct explain *x, const struct vain *v, struct err *e);
+/*
  * The cursor stands at a call of the library that returned what says that a time-out has expired: was it a wait for
  * another thread? As above.
  */
 int vain_explain_timeout(struct explain *x, struct err *e);
 
-/* Of a thread that waits for a semaphore: the one that has got it and not given it back. 0: none or several, or it is
- * given by those who never got it. */
-uint32_t vain_owner_of_semaphore(struct explain *x, uint32_t waiter, uint64_t object);
+/*
+ * Of a thread that waits for a semaphore, or for a read-write lock that readers have: the one that has got it and not
+ * given it back, perhaps the waiter itself. 0: none or several, or it is given by those who never got it.
+ */
+uint32_t vain_owner(struct explain *x, uint32_t waiter, uint64_t object);
 
 #endif
