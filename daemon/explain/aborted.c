@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "explain/condition.h"
 #include "explain/failure.h"
@@ -195,6 +196,66 @@ static char *what_of(struct inspect *p, uint64_t object)
 	return close ? xstrndup(open + 1, (size_t)(close - open - 1)) : NULL;
 }
 
+/* The first argument but `this` of the function in a frame of p, if it is a number or an address: where it is. */
+static bool argument_of(struct inspect *p, int level, struct insn_loc *l)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	const struct mi_value *list;
+	struct err ignored;
+
+	if (gdb_select(p->x->g, 0, level, &ignored) ||
+	    gdb_cmd(p->x->g, 0, &r, &ignored, "-stack-list-variables --no-values"))
+		return false;
+	list = mi_get(r.result->results, "variables");
+	for (size_t i = 0; list && i < list->n; i++) {
+		const char *name = mi_str(list->item[i], "name");
+		cleanup_free char *at = NULL, *size = NULL;
+		uint64_t len;
+
+		if (!name || !mi_str(list->item[i], "arg") || str_eq(name, "this"))
+			continue;
+		at = str_fmt("&(%s)", name);
+		size = str_fmt("sizeof(%s)", name);
+		if (!inspect_number(p, level, at, &l->addr) || !inspect_number(p, level, size, &len) || len > 8)
+			return false;
+		l->where = INSN_IN_MEM;
+		l->len = (unsigned)len;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * p stands at the throw of an exception, and is closed: why was it thrown? By a statement of the program's own, or by a
+ * library that has refused an argument. The chain stays as it is where that is not known.
+ */
+static int why_thrown(struct explain *x, struct inspect *p, struct err *e)
+{
+	int level = failure_with_source(p, 1), r = 1;
+	size_t before = x->chain.n;
+	struct insn_loc l = {0};
+
+	if (level >= 0 && !path_is_system(p->frames[level].fullname)) {
+		r = because_of_condition(x, p, level, true, CONDITION_OF_ALL, e);
+	} else {
+		while (level >= 0 && level + 1 < (int)p->nframes && p->frames[level + 1].fullname &&
+		       path_is_system(p->frames[level + 1].fullname))
+			level++;
+		if (level >= 0 && argument_of(p, level, &l))
+			r = 0;
+		inspect_close(p);
+		if (!r)
+			r = flow_follow(x, x->t.in.seg.tid, &l, false, e);
+	}
+	if (r < 0 && !explain_may_go_on(x, e))
+		return -1;
+	if (r || chain_led_nowhere(x->end) || x->chain.n == before) {
+		chain_cut(&x->chain, before);
+		explain_reopen(x);
+	}
+	return 0;
+}
+
 static int explain_exception(struct explain *x, struct err *e)
 {
 	cleanup_free char *type = NULL, *what = NULL, *name = NULL;
@@ -232,9 +293,10 @@ static int explain_exception(struct explain *x, struct err *e)
 		explain_note(x, "the last exception before the failure was thrown by another thread");
 	inspect_step(&p, STEP_THROW, NULL, NULL, what, "an exception of type %s was thrown here%s%s", type,
 		     what ? ": " : "", what ? what : "");
-	inspect_close(&p);
-	explain_end(x, END_THROWN, "the exception was thrown here");
 	x->found = true;
+	if (why_thrown(x, &p, e))
+		return -1;
+	explain_end(x, END_THROWN, "the exception was thrown here");
 	return 0;
 }
 
