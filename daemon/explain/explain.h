@@ -60,6 +60,7 @@ struct explain {
 	} returned;
 	bool allocated; /* the value that was followed is the address of a new block */
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
+	size_t kept; /* flow_memory.c: the steps up to the last copy of the value to an object's memory; 0: none */
 	enum chain_end end;
 	char *end_text;
 	bool found; /* the chain leads to a cause */

@@ -95,6 +95,15 @@ int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct in
  * other explains nothing.
  */
 bool flow_was_wrong(const struct flow *f);
+/*
+ * flow_index.c: the program stands anywhere; at `at`, in front of an instruction that reads f->l, which nothing has
+ * written since the program began. If it reads it by an index, that is what is wrong. FLOW_TURNED: f is about the index
+ * now; FLOW_ON: it is not, and the program stands at `at`; -1.
+ */
+int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const char *name, struct err *e);
+/* Of several sources of an address, the one that makes it wrong, or that is the index. NULL: nobody can say. */
+const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o);
+
 /* Did the instruction make the value, so that the chain ends there? */
 bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o);
 /* Continues with the operands of the instruction at the PC, whose effect is o: enum next. name: of the value. */

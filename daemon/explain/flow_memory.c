@@ -11,6 +11,7 @@
 #include "explain/condition.h"
 #include "explain/inspect.h"
 #include "rlog/heap.h"
+#include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
@@ -198,6 +199,48 @@ static bool is_filling(const struct inspect *p)
 	return p->to_copy && (strstr(inspect_function(p, 0), "memset") || strstr(inspect_function(p, 0), "bzero"));
 }
 
+static bool is_on_stack(struct explain *x, uint64_t addr)
+{
+	struct mapping m;
+
+	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
+}
+
+/* The last step has written f->l. A null pointer was copied to an object, perhaps. */
+static void note_kept(struct flow *f, bool copies, enum insn_effect effect)
+{
+	if (f->trial || is_on_stack(f->x, f->l.addr))
+		return;
+	if (copies && effect == INSN_COPIES && f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f))
+		f->x->kept = f->x->chain.n;
+}
+
+/*
+ * The value is a null pointer that the object has had since it was allocated, as by calloc: that is no mistake. Was it
+ * copied to another object by a statement? Then that is the one to ask about, and the chain ends there.
+ */
+static bool was_kept(struct flow *f, const char *name)
+{
+	struct explain *x = f->x;
+
+	if (f->trial || !x->kept || x->kept > x->chain.n || !flow_is_zero(f))
+		return false;
+	chain_cut(&x->chain, x->kept);
+	explain_end(x, END_COMPUTED, "the statement copied a null pointer, which %s was since it was allocated", name);
+	return true;
+}
+
+/*
+ * A function of libc, as sscanf, stores a number that it has made of what it was given, and a statement of the program
+ * has taken that over, which could have checked it.
+ */
+static bool made_by_library(struct flow *f, struct inspect *p, const struct insn_origin *o)
+{
+	return !f->trial && (!f->pointer || f->number) && !p->to_copy && p->user > 0 && p->at.pc &&
+	       !visibility_is_certain(&f->x->t.visibility, p->at.pc) && o->effect == INSN_COPIES &&
+	       chain_has(&f->x->chain, STEP_COPY);
+}
+
 /* In front of the instruction that wrote f->l, in memory. */
 static int written_here(struct flow *f, const char *name, struct err *e)
 {
@@ -237,6 +280,9 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 			never_written(f, name);
 			got = FLOW_ENDED;
 		}
+	} else if (made_by_library(f, &p, &o)) {
+		explain_end(x, END_INPUT, "the value came from outside: %s made it", inspect_function(&p, 0));
+		got = FLOW_ENDED;
 	} else {
 		got = is_overrun(f, &p, &i, name, before, after, e);
 		if (!got) {
@@ -246,6 +292,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 
 			inspect_step(&p, copies ? STEP_COPY : STEP_WRITE, exact ? here : name, before, after,
 				     "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
+			note_kept(f, copies, o.effect);
 			if (o.what.len < f->l.len && f->pointer && o.effect != INSN_KEEPS) {
 				explain_end(x, END_COMPUTED,
 					    "only %u of its %u bytes were written here: the write was not meant for it",
@@ -315,7 +362,7 @@ static int at_birth(struct flow *f, const char *name, const char *function, stru
 			inspect_step(&p, STEP_FREE, name, NULL, NULL,
 				     "the block with %s was freed here, and used afterwards", name);
 			explain_end(x, END_FREED, "the memory was used after it was freed");
-		} else {
+		} else if (!str_eq(who, "calloc") || !was_kept(f, name)) {
 			inspect_step(&p, STEP_ALLOC, name, NULL, NULL, "%s allocated the block with %s", who, name);
 			explain_end(x, END_NEVER_WRITTEN, "%s was never set since then: it has what was there before",
 				    name);
@@ -492,6 +539,12 @@ int flow_memory(struct flow *f, struct err *e)
 
 		if (late < 0)
 			return -1;
+		if (late) {
+			int turned = flow_turn_to_index(f, &at, name, e);
+
+			if (turned)
+				return turned < 0 ? -1 : FLOW_ON;
+		}
 		never_written(f, name);
 	}
 	if (r)

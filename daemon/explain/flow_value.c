@@ -107,8 +107,7 @@ bool flow_was_wrong(const struct flow *f)
 	return f->pointer && !f->number && f->l.len == 8 && v >= LARGE && !is_mapped(f, v);
 }
 
-/* Of several sources, the one that makes the address wrong. NULL: nobody can say. */
-static const struct insn_loc *wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
+const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	const struct insn_loc *best = NULL;
 	uint64_t v[INSN_SOURCES];
@@ -229,7 +228,7 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 	case INSN_COPIES:
 		return made_of_number(f, o) || made_of_frame(f, r, o);
 	case INSN_COMPUTES:
-		return !wrong_one(f, r, o);
+		return !flow_wrong_one(f, r, o);
 	case INSN_DERIVES:
 		return (!f->pointer && !is_comparison(o) && !is_part_of_comparison(f, o)) || made_large(f, r, o) ||
 		       made_of_frame(f, r, o);
@@ -279,7 +278,7 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 		explain_end(f->x, END_CONSTANT, "the statement set %s to a constant", name);
 		return FLOW_ENDED;
 	case INSN_COMPUTES:
-		wrong = wrong_one(f, r, o);
+		wrong = flow_wrong_one(f, r, o);
 		if (wrong) {
 			f->derived = true;
 			return flow_go_on(f, r, wrong, false);

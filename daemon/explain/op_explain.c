@@ -120,11 +120,39 @@ static bool names_failure_only(const struct explain *x)
 	       (x->chain.n == 1 || is_same_line(first->location, last->location));
 }
 
+/* Does it say only that memory was accessed there: that nobody has set the pointer, or that the compiler knew it to be
+ * null? */
+static bool names_access_only(const struct explain *x)
+{
+	if (x->chain.n != 1 || !str_eq(x->failure.kind, "segfault"))
+		return false;
+	return x->end == END_INITIAL ||
+	       (x->end == END_CONSTANT && x->failure.address && !str_eq(x->failure.address, "0x0"));
+}
+
+/*
+ * Does the chain lead from a value that was copied to another place to the counter of a loop, that the loop counted as
+ * it should? What is wrong is not the counter.
+ */
+static bool names_counter(const struct explain *x)
+{
+	const struct step *last = &x->chain.v[x->chain.n - 1];
+	const char *text = json_string_value(json_object_get(last->location, "text"));
+	bool moved = false;
+
+	if (!x->counted || x->end != END_COMPUTED || last->role != STEP_WRITE || !text)
+		return false;
+	for (size_t i = 1; i + 1 < x->chain.n; i++)
+		moved |= x->chain.v[i].role == STEP_COPY || x->chain.v[i].role == STEP_TRANSITION;
+	text += strspn(text, " \t");
+	return moved && str_starts(text, "for") && strchr(" (", text[3]);
+}
+
 /* What could not be followed to its end is shown, and is no cause. */
 static void judge(struct explain *x)
 {
-	x->found =
-		x->chain.n && x->end && !chain_led_nowhere(x->end) && !names_no_statement(x) && !names_failure_only(x);
+	x->found = x->chain.n && x->end && !chain_led_nowhere(x->end) && !names_no_statement(x) &&
+		   !names_failure_only(x) && !names_access_only(x) && !names_counter(x);
 }
 
 static int explain_failure(struct explain *x, struct err *e)

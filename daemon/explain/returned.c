@@ -146,6 +146,52 @@ static bool is_told(const struct chain *c, size_t from)
 	return false;
 }
 
+#define TEXT_MOST 128u
+
+/* The text at addr, as far as there is one. */
+static void read_text(struct explain *x, uint64_t addr, char text[TEXT_MOST])
+{
+	struct err ignored;
+	size_t n = 0;
+
+	memset(text, 0, TEXT_MOST);
+	while (n + 1 < TEXT_MOST && !trace_read(cursor_memory(&x->t), addr + n, &text[n], 1, &ignored) &&
+	       text[n] >= ' ' && text[n] <= '~')
+		n++;
+	if (text[n])
+		memset(text, 0, TEXT_MOST); /* it goes on with what is no text, or is too long */
+}
+
+/*
+ * An argument is text in memory, as the name that is looked up. Was another text there at the position `at`? Then the
+ * same call asked for something else. The cursor stands anywhere afterwards.
+ */
+static bool asked_for_another(struct explain *x, const char *bad, const struct timeline_point *at)
+{
+	struct timeline_point call;
+	struct err ignored;
+	char now[ARGUMENTS_MOST][TEXT_MOST] = {0}, then[TEXT_MOST];
+	struct user_regs_struct r;
+	bool another = false;
+
+	if (!at->pc || !at->hits || nav_resolve(&x->nav, bad, &call, &ignored) ||
+	    cursor_goto_point(&x->t, &call, &ignored) || explain_regs(x, x->t.in.seg.tid, &r, &ignored))
+		return false;
+	{
+		const uint64_t args[ARGUMENTS_MOST] = {r.rdi, r.rsi, r.rdx, r.rcx, r.r8, r.r9};
+
+		for (unsigned k = 0; k < ARGUMENTS_MOST; k++)
+			read_text(x, args[k], now[k]);
+		if (cursor_goto_point(&x->t, at, &ignored))
+			return false;
+		for (unsigned k = 0; k < ARGUMENTS_MOST; k++) {
+			read_text(x, args[k], then);
+			another |= *now[k] && strcmp(now[k], then);
+		}
+	}
+	return another;
+}
+
 int failure_returned(struct explain *x, struct err *e)
 {
 	cleanup_free char *text = NULL, *bad = NULL, *found = NULL, *was = x->end_text ? xstrdup(x->end_text) : NULL;
@@ -163,6 +209,16 @@ int failure_returned(struct explain *x, struct err *e)
 	}
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
+	if (!r) {
+		struct timeline_point turned = x->chain.v[x->chain.n - 1].at;
+
+		if (asked_for_another(x, bad, &turned)) {
+			/* before, the call looked for what is there; why this is not there, is not known */
+			chain_cut(&x->chain, before);
+			explain_end_instead(x, END_UNKNOWN, "`%s' returns 0 for this argument", text);
+			return 0;
+		}
+	}
 	if (r || is_told(&x->chain, keep)) {
 		chain_cut(&x->chain, before);
 		explain_end_instead(x, end, "%s", was ? was : "?");
