@@ -231,7 +231,7 @@ static bool argument_of(struct inspect *p, int level, struct insn_loc *l)
  */
 static int why_thrown(struct explain *x, struct inspect *p, struct err *e)
 {
-	int level = failure_with_source(p, 1), r = 1;
+	int innermost = failure_with_source(p, 1), level = innermost, r = 1;
 	size_t before = x->chain.n;
 	struct insn_loc l = {0};
 
@@ -241,11 +241,14 @@ static int why_thrown(struct explain *x, struct inspect *p, struct err *e)
 		while (level >= 0 && level + 1 < (int)p->nframes && p->frames[level + 1].fullname &&
 		       path_is_system(p->frames[level + 1].fullname))
 			level++;
-		if (level >= 0 && argument_of(p, level, &l))
-			r = 0;
-		inspect_close(p);
-		if (!r)
+		if (level >= 0 && argument_of(p, level, &l)) {
+			inspect_close(p);
 			r = flow_follow(x, x->t.in.seg.tid, &l, false, e);
+		} else if (innermost >= 0) { /* the compiler has put the function into its caller */
+			r = because_of_line(x, p, innermost, false, e);
+		} else {
+			inspect_close(p);
+		}
 	}
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;

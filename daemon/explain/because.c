@@ -19,17 +19,41 @@
 /* ---- what a condition of the program's own has decided ---- */
 
 #define BRANCH_STEPS 3000u
+#define BRANCH_S 20.0 /* to look for the branch */
 #define ANSWER_S 15.0 /* to look for why a function said no */
 
+#define BRANCHES_KNOWN 64u
+
+/* Branches that are in none of the lines: a loop comes to the same ones again and again, and GDB takes long to answer.
+ */
+struct branches {
+	uint64_t pc[BRANCHES_KNOWN];
+	unsigned n;
+};
+
+static bool is_known(const struct branches *b, uint64_t pc)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		if (b->pc[i] == pc)
+			return true;
+	return false;
+}
+
 /* Is the branch in front of which it stands in these lines? -1: it failed. */
-static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c, struct err *e)
+static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c, struct branches *others,
+		       struct err *e)
 {
 	struct gdb_line line = {0};
 	struct inspect p = {0};
-	int r = inspect_open(&p, x, e) || gdb_line_at(x->g, pc, &line, e) ? -1 : 0;
+	int r;
 
+	if (is_known(others, pc))
+		return 0;
+	r = inspect_open(&p, x, e) || gdb_line_at(x->g, pc, &line, e) ? -1 : 0;
 	if (!r)
 		r = line.line >= c->from && line.line <= c->to;
+	if (!r && others->n < BRANCHES_KNOWN)
+		others->pc[others->n++] = pc;
 	gdb_line_fini(&line);
 	inspect_close(&p);
 	return r;
@@ -39,6 +63,8 @@ static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e)
 {
 	pid_t tid = x->t.in.seg.tid;
+	double until = clock_s() + BRANCH_S;
+	struct branches others = {.n = 0};
 	struct user_regs_struct r;
 	uint64_t own;
 	bool ignored;
@@ -46,7 +72,7 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 	if (explain_regs(x, tid, &r, e))
 		return -1;
 	own = r.rsp + (visibility_is_shim(&x->t.visibility, r.rip) ? sizeof(own) : 0);
-	for (unsigned n = 0; n < BRANCH_STEPS && !explain_is_over(x); n++) {
+	for (unsigned n = 0; n < BRANCH_STEPS && clock_s() < until && !explain_is_over(x); n++) {
 		uint8_t code[INSN_BYTES];
 		enum insn_kind kind;
 		struct stop stop;
@@ -68,7 +94,7 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 		if (kind == INSN_RET) /* out of what it has called: to the call */
 			got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
 		else if (kind == INSN_BRANCH && r.rsp == own)
-			got = is_in_lines(x, r.rip, c, e);
+			got = is_in_lines(x, r.rip, c, &others, e);
 		if (got)
 			return got < 0 ? -1 : kind == INSN_RET;
 	}
