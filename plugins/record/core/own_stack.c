@@ -62,13 +62,14 @@ static void use(struct range r)
 	raw2(SYS_sigaltstack, &ss, 0);
 }
 
-_Static_assert(BYTES <= 1u << SHIM_SIGNALS_SHIFT, "stacks do not overlap");
+#define ALL_BYTES (BYTES + OWN_STACK_SETS)
+_Static_assert(ALL_BYTES <= 1u << SHIM_SIGNALS_SHIFT, "stacks do not overlap");
 
 void own_stack_map(struct thr *t)
 {
 	uint64_t at = SHIM_SIGNALS_ADDR + ((uint64_t)t->ordinal << SHIM_SIGNALS_SHIFT);
 
-	if (!raw_failed(raw_mmap((void *)at, BYTES, PROT_READ | PROT_WRITE,
+	if (!raw_failed(raw_mmap((void *)at, ALL_BYTES, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
 		t->stack.own = at;
 }
@@ -82,7 +83,12 @@ void own_stack_use(const struct thr *t)
 void own_stack_free(const struct thr *t)
 {
 	if (t->stack.own)
-		raw2(SYS_munmap, t->stack.own, BYTES);
+		raw2(SYS_munmap, t->stack.own, ALL_BYTES);
+}
+
+void *own_stack_sets(const struct thr *t)
+{
+	return (void *)(t->stack.own + BYTES);
 }
 
 uint64_t own_stack_steps(const struct thr *t)

@@ -21,6 +21,9 @@
 void own_stack_map(struct thr *t); /* for a thread that may not exist yet */
 void own_stack_use(const struct thr *t); /* for the calling thread, which is t */
 void own_stack_free(const struct thr *t);
+/* Bytes behind it, all 0 at first, for what the thread is to do when handlers return: signal/sig_handlers.c. */
+#define OWN_STACK_SETS 16384u
+void *own_stack_sets(const struct thr *t);
 
 /* The end of a part of it that no signal handler uses. A thread starts and ends there, and own_stack_call() uses it. */
 uint64_t own_stack_steps(const struct thr *t);

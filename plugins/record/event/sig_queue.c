@@ -6,6 +6,7 @@
  * handlers.
  */
 #include "record/event/sig_queue.h"
+#include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/store/log.h"
 
@@ -79,13 +80,42 @@ static void shrink(struct thr *t)
 	raw2(SYS_munmap, m, SHIM_QUEUE_SIZE);
 }
 
-void sig_queue_take(struct thr *t, siginfo_t *si)
+/* -1: all are blocked. */
+static int first_of(struct thr *t, uint64_t blocked)
 {
-	*si = *place(t, 0);
+	int found = -1, lowest = FIRST_REAL_TIME;
+
+	for (int i = 0; i < t->pending; i++) {
+		int sig = place(t, (uint32_t)i)->si_signo;
+
+		if (blocked & SIG_BIT(sig))
+			continue;
+		if (found < 0)
+			found = i;
+		if (t->pending > SIG_QUEUE)
+			break; /* a flood of real-time signals */
+		if (sig_is_sync(sig) && sig < lowest) {
+			found = i;
+			lowest = sig;
+		}
+	}
+	return found;
+}
+
+int sig_queue_take(struct thr *t, uint64_t blocked, siginfo_t *si)
+{
+	int i = first_of(t, blocked);
+
+	if (i < 0)
+		return 0;
+	*si = *place(t, (uint32_t)i);
 	count(t, si->si_signo, -1u);
+	for (; i > 0; i--)
+		*place(t, (uint32_t)i) = *place(t, (uint32_t)i - 1);
 	t->queue.first++;
 	if (--t->pending == 0 && unlikely(t->queue.more))
 		shrink(t);
+	return 1;
 }
 
 void sig_queue_drop(struct thr *t)

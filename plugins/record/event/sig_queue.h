@@ -11,7 +11,11 @@
  * the kernel.
  */
 void sig_queue_put(struct thr *t, const siginfo_t *si);
-void sig_queue_take(struct thr *t, siginfo_t *si); /* the oldest: there must be one */
+/*
+ * Takes out the one that the kernel would deliver first, of those that are not in the mask `blocked`: one of those that
+ * faults raise, the lowest number first, else the oldest. 0: there is none.
+ */
+int sig_queue_take(struct thr *t, uint64_t blocked, siginfo_t *si);
 void sig_queue_drop(struct thr *t); /* all of them: the thread ends, or it is another process's now */
 
 #endif

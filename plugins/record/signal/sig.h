@@ -11,8 +11,29 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc);
 _Noreturn void sig_die(struct thr *t, int sig);
 void sig_deliver_pending(struct thr *t); /* recording */
 void sig_entry(int sig, siginfo_t *si, void *uc); /* the handler of the program's signals */
+
+/* --- sig_handlers.c --- */
+/* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the
+ * wait. */
+uint64_t sig_frame_for(const struct thr *t, int sig, const void *here);
+void sig_record(struct thr *t, int sig, const siginfo_t *si, uint64_t frame); /* recording: writes the SIGNAL record */
+/* The signal has no handler any more: does what the kernel does. */
+void sig_without_handler(const struct thr *t, int sig);
+/*
+ * Calls the program's handlers for an asynchronous signal, whose record has been written or read, and for those that
+ * wait besides. frame: where. uc: the kernel's, in whose frame this is, or NULL. call: see sig_own_call. The handlers
+ * may change the registers and the mask that they find.
+ */
+void sig_call_handlers(struct thr *t, const siginfo_t *si, uint64_t frame, ucontext_t *uc, ucontext_t *call);
 int sig_deliver_replay(struct thr *t); /* replay: runs the handler, if the next record is a SIGNAL; 0: it is not */
 int sig_deliver_waiting(struct thr *t); /* the same where a record begins: also if it came in a wait before that */
+
+/* --- sig_in_place.c --- */
+/*
+ * Runs fn where the kernel would: on the program's stack, with a copy of what the kernel has put on the recorder's, and
+ * what it changes there is changed. -1: there is no room on that stack.
+ */
+int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*fn)(int, siginfo_t *, void *));
 
 /* --- sig_calls.c: rt_sigaction, rt_sigprocmask --- */
 long sig_action(struct thr *t, const long *a);

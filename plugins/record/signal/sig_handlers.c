@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sig_handlers.c: calls the program's handlers of asynchronous signals, in both modes.
+ *
+ * As in the kernel, all signals that wait and are not blocked are set up at once: each has its place on the program's
+ * stack, and each next one is set up as if it interrupted the first instruction of the handler before, with the mask of
+ * that one. So the handler of the last one runs first, and to its end. A handler that leaves by a jump takes with it
+ * those below its own.
+ *
+ * Their SIGNAL records stand one after the other. What was set up is kept in memory of the recorder's until its handler
+ * runs: in a wrapper, frames of the recorder may be where it will be on the program's stack.
+ */
+#include "record/core/held.h"
+#include "record/core/own_stack.h"
+#include "record/core/scrub.h"
+#include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/event/ev.h"
+#include "record/event/sig_queue.h"
+#include "record/event/turn.h"
+#include "record/sched/wait.h"
+#include "record/signal/sig.h"
+#include "record/signal/sig_frames.h"
+
+#define SIG_CANCEL 32 /* glibc's */
+#define FRAME_MARGIN 2048u
+#define WIPE_MAX 16384u /* the frame is on another stack, if it is farther away */
+#define FRAME_DEPTH 31u /* bits of its address that say in the log how many handlers were running */
+#define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
+
+/* A signal that has been set up, and whose handler has yet to run. */
+struct set_up {
+	siginfo_t si;
+	void (*fn)(int, siginfo_t *, void *);
+	uint64_t frame; /* address of its struct handler_frame */
+	uint64_t before, mask; /* what is blocked outside of the handler, as it sees it; while it runs */
+	uint64_t hidden; /* t->hidden outside of it */
+	stack_t alt; /* the program's alternate stack then */
+};
+
+/* Those of a thread, the next one to run last. */
+struct set_ups {
+	uint64_t n;
+	struct set_up of[(OWN_STACK_SETS - 8) / sizeof(struct set_up)];
+};
+#define SETS_MAX (sizeof(((struct set_ups *)0)->of) / sizeof(struct set_up))
+
+/*
+ * mask: the handler's, from when its stack is in use. All signals that come are blocked before and after: of one that
+ * comes while this thread is on another stack, the kernel would put the frame on top of the program's signal stack,
+ * where *info and *uc are. daemon/visibility/signal_handlers.c recognises the call by the code around it. The name is
+ * what a backtrace shows.
+ */
+void signal_handler_called(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *),
+			   const uint64_t *mask, uint64_t *slot);
+__attribute__((used)) static const uint64_t every_signal = ~SIG_BIT(SIGTRAP); /* sigaction.h, SIG_OURS */
+#define SET_MASK "	mov $8, %r10d\n	mov $14, %eax\n	syscall\n" /* rt_sigprocmask(edi, rsi, rdx, 8) */
+__asm__(".text\n.type signal_handler_called, @function\n"
+	"signal_handler_called:\n"
+	"	.cfi_startproc\n	.cfi_signal_frame\n"
+	"	mov 8(%rsp), %rax\n" SAVE_ALL "	mov %rsp, (%rax)\n"
+	"	mov %rax, %rbp\n" CFA_BY_SLOT WIPE_SAVED "	mov %rcx, %rsp\n"
+	"	push %rdi\n	push %rsi\n	push %rdx\n	push %rcx\n"
+	"	mov $2, %edi\n	mov %r9, %rsi\n	xor %edx, %edx\n" /* SIG_SETMASK */
+	SET_MASK "	pop %rcx\n	pop %rdx\n	pop %rsi\n	pop %rdi\n"
+	"	xor %eax, %eax\n	xor %r9d, %r9d\n	xor %r10d, %r10d\n	xor %r11d, %r11d\n"
+	"	mov %rcx, %rsp\n"
+	"	call *%r8\n"
+	"	xor %edi, %edi\n	lea every_signal(%rip), %rsi\n	xor %edx, %edx\n" /* SIG_BLOCK */
+	SET_MASK RESTORE_ALL "	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size signal_handler_called, .-signal_handler_called\n");
+
+/* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the
+ * wait. */
+uint64_t sig_frame_for(const struct thr *t, int sig, const void *here)
+{
+	uint64_t sp = own_stack_program_sp(t, here);
+	uint64_t end = program_stack_end(t, sp ? sp : (uint64_t)here);
+
+	if ((sig_user[sig].flags & SA_ONSTACK) && end)
+		return frame_at(end);
+	return frame_at(sp ? sp - RED_ZONE : (uint64_t)here - FRAME_MARGIN);
+}
+
+/* On the same stack, as far as can be told, and below it */
+#define SAME_STACK (1u << 20)
+
+static int is_below(const void *here, uint64_t sp)
+{
+	return sp - (uint64_t)here < SAME_STACK;
+}
+
+/*
+ * What is dead between the shim's frames and the handler's differs between recording and replay. A collector of garbage
+ * that stops threads by a signal, and takes for a pointer what it finds on their stacks, looks there too.
+ */
+static __attribute__((always_inline)) inline void wipe_above(const struct handler_frame *f)
+{
+	uint64_t n = ((uint64_t)__builtin_frame_address(0) - (uint64_t)f) & ~7ull;
+
+	if (n < WIPE_MAX)
+		scrub_stack_bytes(n);
+}
+
+/* Payload: siginfo_t, address of the handler's stack and in its low bits how many run already, and FRAME_WAITS. */
+void sig_record(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
+{
+	uint64_t what = (uint64_t)sig;
+	struct {
+		siginfo_t si;
+		uint64_t place;
+	} p = {*si, sp | (t->handlers & FRAME_DEPTH) | (t->unrecorded ? FRAME_WAITS : 0)};
+
+	_Static_assert(sizeof(p) == sizeof(*si) + 8, "no padding");
+	ev_bytes(t, RLOG_SIGNAL, &what, 1, &p, sizeof(p));
+}
+
+/*
+ * Is the SIGNAL that comes next one for here? Not if fewer handlers ran then: it came after the last event of one that
+ * is still running, and is handled when that has returned. And not where an event ends (waits: 0), if it came in the
+ * wait of the next: code of the program runs before that.
+ */
+static int is_for_here(const struct thr *t, int waits)
+{
+	const uint8_t *p = t->log.rd;
+	struct rlog_rec r;
+	siginfo_t si;
+	uint64_t place;
+
+	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK ||
+	    r.payload_len != sizeof(si) + sizeof(place))
+		shim_fail("the record of a signal is damaged");
+	__builtin_memcpy(&place, r.payload + sizeof(si), sizeof(place));
+	return ((place ^ t->handlers) & FRAME_DEPTH) == 0 && (waits || !(place & FRAME_WAITS));
+}
+
+static void take_signal(struct thr *t, siginfo_t *si, uint64_t *sp)
+{
+	struct rlog_rec r;
+
+	turn_take(t, &r, RLOG_SIGNAL);
+	__builtin_memcpy(si, r.payload, sizeof(*si));
+	__builtin_memcpy(sp, r.payload + sizeof(*si), 8);
+	*sp &= ~(uint64_t)(FRAME_DEPTH | FRAME_WAITS);
+	si->si_signo = (int)r.op[0];
+	turn_done(t);
+	if (!sig_has_handler((int)r.op[0]))
+		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
+}
+
+/* SA_RESETHAND, or the program has changed its mind since the signal came: what the kernel does. */
+void sig_without_handler(const struct thr *t, int sig)
+{
+	if (!sig_user[sig].handler)
+		raw2(SYS_tkill, t->tid, sig);
+}
+
+/* The state of a thread at what the first of these signals interrupts. */
+struct interrupted { /* the state of a thread at what the first of these signals interrupts */
+	int depth, blocking, made_event, cancellable, unrecorded, call_over, in_trap;
+	enum wait_kind internal;
+	const void *waits[2];
+	uint64_t caller;
+	const uint64_t *wait_mask;
+	ucontext_t *own_uc;
+};
+
+static struct interrupted interrupted_state(const struct thr *t)
+{
+	return (struct interrupted){
+		.depth = t->depth,
+		.blocking = t->blocking,
+		.made_event = t->made_event,
+		.cancellable = t->cancel.waits,
+		.unrecorded = t->unrecorded,
+		.call_over = t->trap.over,
+		.in_trap = t->trap.in,
+		.internal = t->internal,
+		.waits = {t->waits[0], t->waits[1]},
+		.caller = t->caller,
+		.wait_mask = t->wait_mask,
+		.own_uc = t->stack.uc,
+	};
+}
+
+static void interrupted_goes_on(struct thr *t, const struct interrupted *was)
+{
+	t->stack.uc = was->own_uc;
+	t->trap.over = was->call_over;
+	t->trap.in = was->in_trap;
+	t->depth = was->depth;
+	t->blocking = was->blocking;
+	t->unrecorded = was->unrecorded;
+	t->internal = was->internal;
+	t->waits[0] = was->waits[0];
+	t->waits[1] = was->waits[1];
+	t->cancel.waits = was->cancellable;
+	t->made_event = was->made_event;
+	t->caller = was->caller;
+	t->wait_mask = was->wait_mask;
+}
+
+/* Where the next one's handler runs, once `top` has been set up. */
+static uint64_t frame_on(const struct thr *t, const struct set_up *top, int sig)
+{
+	uint64_t end = (sig_user[sig].flags & SA_ONSTACK) ? program_stack_end(t, top->frame) : 0;
+
+	return frame_at(end ? end : top->frame - RED_ZONE);
+}
+
+/* before, blocked: what is blocked outside of the handler, as it sees it; what is blocked where it begins. */
+static void set_up(struct thr *t, struct set_up *s, const siginfo_t *si, uint64_t frame, uint64_t before,
+		   uint64_t blocked)
+{
+	struct ksigaction *u = &sig_user[si->si_signo];
+
+	s->si = *si;
+	s->fn = u->handler;
+	s->frame = frame;
+	s->before = before;
+	s->mask = handler_mask(si->si_signo) | blocked;
+	s->hidden = t->hidden;
+	t->hidden |= handler_blocks(si->si_signo) & sig_never_blocked();
+	t->handlers++;
+	program_stack_save(t, &s->alt);
+	if (u->flags & SA_RESETHAND) {
+		u->handler = (void *)0;
+		sig_apply(si->si_signo);
+	}
+}
+
+/* Signals that the kernel has for this thread, and that the handler of s does not block, come into the queue. */
+static void let_in(const struct set_up *s)
+{
+	uint64_t waiting = 0;
+
+	if (raw2(SYS_rt_sigpending, &waiting, 8) || !(waiting & ~s->mask))
+		return;
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &s->mask, 0, 8);
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &every_signal, 0, 8);
+}
+
+static int next_recorded(struct thr *t, const struct set_up *top, siginfo_t *si, uint64_t *frame)
+{
+	let_in(top);
+	while (t->pending && sig_queue_take(t, top->mask | t->hidden, si)) {
+		if (sig_has_handler(si->si_signo)) {
+			*frame = frame_on(t, top, si->si_signo);
+			sig_record(t, si->si_signo, si, *frame);
+			return 1;
+		}
+		sig_without_handler(t, si->si_signo);
+	}
+	return 0;
+}
+
+static int next_replayed(struct thr *t, siginfo_t *si, uint64_t *frame)
+{
+	if (!turn_next_is(t, RLOG_SIGNAL) || !is_for_here(t, 0))
+		return 0;
+	take_signal(t, si, frame);
+	return 1;
+}
+
+static int next(struct thr *t, const struct set_up *top, siginfo_t *si, uint64_t *frame)
+{
+	return G.mode == SHIM_REPLAY ? next_replayed(t, si, frame) : next_recorded(t, top, si, frame);
+}
+
+/* Sets up the signals that come next. When there is no room for more, they wait for an event of the handler. */
+static void set_up_more(struct thr *t, struct set_ups *all)
+{
+	siginfo_t si;
+	uint64_t frame;
+
+	while (all->n < SETS_MAX && next(t, &all->of[all->n - 1], &si, &frame)) {
+		const struct set_up *top = &all->of[all->n - 1];
+
+		set_up(t, &all->of[all->n], &si, frame, top->mask, top->mask);
+		all->n++;
+	}
+}
+
+/* What a handler finds as interrupted that was set up on top of `below`: the first instruction of that one's. */
+static void show_handler(const struct set_up *below, greg_t *g)
+{
+	struct handler_frame *f = (struct handler_frame *)below->frame;
+
+	g[REG_RIP] = (greg_t)below->fn;
+	g[REG_RSP] = (greg_t)f;
+	g[REG_RDI] = below->si.si_signo;
+	g[REG_RSI] = (greg_t)&f->info;
+	g[REG_RDX] = (greg_t)&f->uc;
+}
+
+/*
+ * Runs the handler of s. below: what it was set up on top of, or NULL: the program in `call`. Gives the mask after it.
+ * outer: the mask of the recorder's handler in which this is, or NULL.
+ */
+static uint64_t run_handler(struct thr *t, const struct set_up *s, const struct set_up *below, int restarts,
+			    const ucontext_t *call, const struct interrupted *was, const uint64_t *outer)
+{
+	struct handler_frame *f = (struct handler_frame *)s->frame;
+	uint64_t mask = s->mask, hidden = s->hidden, *slot;
+	void (*fn)(int, siginfo_t *, void *) = s->fn;
+	int sig = s->si.si_signo;
+
+	wipe_above(f);
+	f->info = s->si;
+	__builtin_memset(&f->uc, 0, sizeof(f->uc));
+	f->uc.uc_mcontext.gregs[REG_RSP] = (greg_t)(f + 1);
+	if (below)
+		show_handler(below, f->uc.uc_mcontext.gregs);
+	else
+		sig_show_state(t, restarts, call, f->uc.uc_mcontext.gregs);
+	__builtin_memcpy(&f->uc.uc_sigmask, &s->before, 8);
+	f->uc.uc_stack.ss_sp = s->alt.ss_sp;
+	f->uc.uc_stack.ss_flags = s->alt.ss_flags;
+	f->uc.uc_stack.ss_size = s->alt.ss_size;
+	t->trap.in = 0;
+	t->wait_mask = 0;
+	own_stack_leave(t, __builtin_frame_address(0));
+	/* a cancellation unwinds to the wait's own handler (cancel.h) before the program goes on */
+	if (!was->cancellable || sig != SIG_CANCEL) {
+		t->cancel.waits = 0;
+		t->depth = 0;
+		t->selector = 1;
+	}
+	slot = own_stack_slot(t, (uint64_t)f);
+	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask, slot);
+	own_stack_slot_done(slot);
+	__builtin_memcpy(&mask, &f->uc.uc_sigmask, 8);
+	mask &= ~sig_never_blocked();
+	if (sig == SIG_CANCEL && self->cancel.late) {
+		self->cancel.late = 0;
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, outer ? outer : &mask, 0, 8);
+		pthread_testcancel();
+	}
+	t = self;
+	own_stack_back(t, __builtin_frame_address(0));
+	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
+	t->selector = 0;
+	interrupted_goes_on(t, was);
+	t->internal = 0;
+	t->blocking = t->unrecorded = 0;
+	t->handlers--;
+	t->hidden = hidden;
+	held_release(t);
+	return mask;
+}
+
+/* Of those that were set up, the ones that a jump has left are forgotten: the program is further up their stack. */
+static void forget_left(struct set_ups *all, uint64_t sp)
+{
+	while (all->n) {
+		const struct set_up *s = &all->of[all->n - 1];
+		int on_alt = sp - (uint64_t)s->alt.ss_sp < s->alt.ss_size;
+
+		if (sp < s->frame || sp - s->frame >= SAME_STACK || on_alt)
+			break;
+		all->n--;
+	}
+	if (all->n == SETS_MAX)
+		__builtin_memmove(all->of, all->of + 1, --all->n * sizeof(all->of[0]));
+}
+
+void sig_call_handlers(struct thr *t, const siginfo_t *si, uint64_t frame, ucontext_t *uc, ucontext_t *call)
+{
+	const struct interrupted interrupted = interrupted_state(t);
+	int restarts = (sig_user[si->si_signo].flags & SA_RESTART) != 0;
+	struct set_ups *all = own_stack_sets(t);
+	uint64_t old, was, hidden = t->hidden, bottom;
+
+	if (is_below(__builtin_frame_address(0), frame + sizeof(struct handler_frame) + 512))
+		shim_fail("a signal handler's stack is not where it was when recording");
+	t->internal = 0;
+	t->blocking = t->unrecorded = 0; /* what comes from here on waits for the handlers' events */
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &every_signal, &was, 8);
+	old = was;
+	if (uc)
+		__builtin_memcpy(&old, &uc->uc_sigmask, 8);
+	if (t->wait_mask)
+		t->hidden |= *t->wait_mask & sig_never_blocked();
+	forget_left(all, frame);
+	bottom = all->n++;
+	set_up(t, &all->of[bottom], si, frame, old, (t->wait_mask ? *t->wait_mask : old) & ~sig_never_blocked());
+	for (uint64_t i = bottom;; i--) {
+		set_up_more(t, all);
+		i = all->n - 1;
+		old = run_handler(t, &all->of[i], i > bottom ? &all->of[i - 1] : NULL, restarts, call, &interrupted,
+				  uc ? &was : NULL);
+		t = self;
+		all = own_stack_sets(t); /* the handler may have made a fork */
+		all->n = i;
+		if (i == bottom)
+			break;
+		all->of[i - 1].mask = old;
+	}
+	interrupted_goes_on(t, &interrupted);
+	t->hidden = hidden;
+	held_release(t);
+	sig_take_state(t, restarts, call, &((struct handler_frame *)frame)->uc, uc);
+	if (uc)
+		__builtin_memcpy(&uc->uc_sigmask, &old, 8);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, uc ? &was : &old, 0, 8);
+	t->trap.mask_set = 1;
+}
+
+static int deliver_replay(struct thr *t, int waits)
+{
+	siginfo_t si;
+	uint64_t sp;
+
+	/*
+	 * looks only, without turn_peek: a thread that runs in a donated turn is not at its next event yet; a yield
+	 * ahead belongs to the next call, and code of the program may run before that
+	 */
+	if (!turn_next_is(t, RLOG_SIGNAL) || !is_for_here(t, waits))
+		return 0;
+	take_signal(t, &si, &sp);
+	sig_call_handlers(t, &si, sp, 0, sig_own_call(t, __builtin_frame_address(0)));
+	return 1;
+}
+
+int sig_deliver_replay(struct thr *t)
+{
+	return deliver_replay(t, 0);
+}
+
+int sig_deliver_waiting(struct thr *t)
+{
+	return deliver_replay(t, 1);
+}
