@@ -25,11 +25,23 @@ static int is_alone(const struct thr *t)
 	return 1;
 }
 
+static int is_timer(int fd)
+{
+	static const char link[] = "anon_inode:[timerfd]";
+	char path[32], found[sizeof(link)], *p;
+
+	p = fmt_dec(fmt_str(path, path + sizeof(path) - 1, "/proc/self/fd/"), path + sizeof(path) - 1, (uint64_t)fd, 0);
+	*p = 0;
+	return raw3(SYS_readlink, path, found, sizeof(found)) == sizeof(link) - 1 &&
+	       !__builtin_memcmp(found, link, sizeof(link) - 1);
+}
+
 /*
- * A thread that sleeps, or gives way, and does so again without another call in between, has looked at memory for what
- * another thread is to write there: nothing else can have changed.
+ * A thread that sleeps, gives way, or reads a timer, and does so again without another call in between, has looked at
+ * memory for what another thread is to write there, or has written what another one looks at, as the timer threads of
+ * runtime systems do: else its loop would do nothing.
  */
-static int polls(struct thr *t, long nr, int sleeps, const uint8_t *from)
+static int polls(struct thr *t, long nr, const long *a, int sleeps, const uint8_t *from)
 {
 	int again;
 
@@ -38,7 +50,7 @@ static int polls(struct thr *t, long nr, int sleeps, const uint8_t *from)
 	again = t->slept.to == from && t->slept.nr == nr;
 	t->slept.to = t->log.cur;
 	t->slept.nr = (uint32_t)nr;
-	return again && !is_alone(t);
+	return again && !is_alone(t) && (nr != SYS_read || is_timer((int)a[0]));
 }
 
 static int has_answered(const struct thr *x)
@@ -96,7 +108,7 @@ void spin_fork_child(struct thr *now)
 			G.thr[i].tid = 0;
 }
 
-void spin_after_call(struct thr *t, long nr, int sleeps, const uint8_t *from)
+void spin_after_call(struct thr *t, long nr, const long *a, int sleeps, const uint8_t *from)
 {
 	const char *why = 0;
 	char text[232], *p;
@@ -108,8 +120,8 @@ void spin_after_call(struct thr *t, long nr, int sleeps, const uint8_t *from)
 	if (G.control->clock || G.control->tsc_hz < 1000000)
 		return;
 	watch_others(t);
-	if (polls(t, nr, sleeps, from))
-		why = "one thread ran at a time from where one looked at memory between two sleeps, at ";
+	if (polls(t, nr, a, sleeps, from))
+		why = "one thread ran at a time from where one looked at or wrote memory between two sleeps, at ";
 	else if (__atomic_load_n(&G.spins, __ATOMIC_RELAXED))
 		why = "one thread ran at a time from where one spun, as seen at ";
 	if (!why)

@@ -68,7 +68,10 @@ static long record_call(struct thr *t, const struct sys_info *s, long nr, const 
 	const long *k = a; /* what the kernel gets */
 	long bounced[6], ret;
 	unsigned n;
+	int sleeps = 0;
 
+	if (unlikely(G.mt && !G.serial)) /* before the call, which may write how much of the time is left */
+		sleeps = nr == SYS_sched_yield || sys_sleep_ns(nr, a) || spin_may_read_timer(nr, a);
 	if (unlikely(G.group)) {
 		k = bounce_in(s, a, bounced);
 		file = group_file(nr, a);
@@ -93,7 +96,7 @@ static long record_call(struct thr *t, const struct sys_info *s, long nr, const 
 		sys_copy_log(t, nr, a, ret);
 	sys_show_given(t, nr, a, ret);
 	if (unlikely(G.mt && !G.serial))
-		spin_after_call(t, nr, nr == SYS_sched_yield || sys_sleep_ns(nr, a), from);
+		spin_after_call(t, nr, a, sleeps, from);
 	return ret;
 }
 
@@ -119,7 +122,7 @@ static long replay_call(struct thr *t, const struct sys_info *s, long nr, const 
 		sys_copy_log(t, nr, a, ret);
 	sys_show_given(t, nr, a, ret);
 	if (unlikely(G.mt && !G.serial))
-		spin_after_call(t, nr, 0, 0);
+		spin_after_call(t, nr, a, 0, 0);
 	return ret;
 }
 
