@@ -50,8 +50,8 @@ void spin_fork_child(
 	struct thr *now); /* in a fork's child: nobody here may signal the other threads, or wait for them */
 /*
  * After the system call nr of t, whose record began at `from`, while threads run side by side: goes over to one at a
- * time when a thread waits by looking at memory; on replay, when the recorder did. sleeps: the call, whose arguments are
- * a, does nothing but let time pass, or may be a read from a timer.
+ * time when a thread waits by looking at memory; on replay, when the recorder did. sleeps: the call, whose arguments
+ * are a, does nothing but let time pass, or may be a read from a timer.
  */
 void spin_after_call(struct thr *t, long nr, const long *a, int sleeps, const uint8_t *from);
 static inline int spin_may_read_timer(long nr, const long *a)
