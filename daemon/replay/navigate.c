@@ -123,8 +123,20 @@ int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t fl
 	return init_variant(n, rec, process, (unsigned)known_variant(rec, process), flags, ctx, e);
 }
 
+/* For nav_has_other_variant. */
+static void note_divergence(const struct nav *n)
+{
+	struct op_ctx *ctx = n->ctx;
+
+	if (!ctx || !n->t.diverged || n->t.variant || ctx->diverged || rec_one_order(n->t.rec, n->t.process))
+		return;
+	ctx->diverged = n->t.process;
+	ctx->diverged_in = xstrdup(n->t.rec->dir);
+}
+
 void nav_fini(struct nav *n)
 {
+	note_divergence(n);
 	target_fini(&n->t);
 	ckpt_store_free(n->store);
 	memset(n, 0, sizeof(*n));
@@ -548,4 +560,22 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 			return -1;
 	}
 	return -1;
+}
+
+bool nav_has_other_variant(struct op_ctx *ctx)
+{
+	struct rec *rec;
+	struct err why;
+	struct nav n;
+	bool found;
+
+	if (!ctx->diverged || rec_open(ctx->diverged_in, &rec, &why))
+		return false;
+	found = !nav_climb(rec, ctx->diverged, 0, false, NULL, ctx, &n, &why);
+	if (found) {
+		found = n.t.variant != 0;
+		nav_fini(&n);
+	}
+	rec_free(rec);
+	return found;
 }

@@ -79,4 +79,10 @@ int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struc
 int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
 	      struct op_ctx *ctx, struct nav *out, struct err *e);
 
+/*
+ * An operation has ended whose replay diverged: looks for another schedule variant by which that image replays to its
+ * end, and remembers it in the recording. True: there is one, and the operation may be made again.
+ */
+bool nav_has_other_variant(struct op_ctx *ctx);
+
 #endif

@@ -30,6 +30,9 @@ struct op_ctx {
 	void (*show)(void *arg, double fraction, const char *text);
 	bool (*cancelled)(void *arg);
 	void *arg;
+	/* The image whose replay diverged by the first schedule variant (navigate.h), 0: none; its recording, owned. */
+	uint32_t diverged;
+	char *diverged_in;
 };
 
 /* One long method: params have passed wire_params_check. 0 and *result (a new object), or -1. */
@@ -38,6 +41,7 @@ typedef int (*op_fn)(const json_t *params, struct op_ctx *ctx, json_t **result, 
 struct op_entry {
 	const char *method; /* as in wire/methods.def */
 	op_fn fn;
+	bool repeatable; /* it may be made again, by another schedule variant, when the replay diverged */
 };
 
 /*

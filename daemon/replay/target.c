@@ -281,6 +281,7 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 			ended_early(t, status, e);
 			if (diverged)
 				*diverged = e->kind != ERR_KILLED;
+			t->diverged |= e->kind != ERR_KILLED;
 			return -1;
 		case CELL_WAIT_ERROR:
 			if (moved_on(t))
@@ -299,6 +300,7 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 		stall_explain(&stall, t, 0, e);
 		if (diverged)
 			*diverged = true;
+		t->diverged = true;
 		t->stalls++;
 		return -1;
 	}
@@ -338,6 +340,7 @@ static int check_state(struct target *t, bool *diverged, struct err *e)
 		return err_set(e, ERR_INTERNAL, "the replay stopped for an unknown reason");
 	if (diverged)
 		*diverged = true;
+	t->diverged = true;
 	return -1;
 }
 

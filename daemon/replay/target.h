@@ -30,6 +30,7 @@ struct target {
 	uint32_t root; /* its nearest ancestor of origin EXEC: what is launched, and whose control page it has */
 	uint32_t base; /* the image that it begins with: root, or in a bounded recording one that has a start */
 	unsigned variant;
+	bool diverged; /* at some time */
 	char own_root[64]; /* what the process is started in: see root.h */
 	bool on_host; /* the program's files still are on the host what they were */
 	uint32_t flags; /* enum replay_flags */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "replay/navigate.h"
 #include "replay/operation.h"
 #include "rpc/rpc.h"
 
@@ -29,11 +30,26 @@ static int keep_only(int fd)
 	return 3;
 }
 
+/* By another schedule variant, when the first one diverged and another does not. */
+static int run_operation(const struct op_entry *o, const struct operation *op, struct op_ctx *ctx, json_t **result,
+			 struct err *e)
+{
+	int r = o->fn(op->params, ctx, result, e);
+
+	if (!o->repeatable || !ctx->diverged || !nav_has_other_variant(ctx))
+		return r;
+	if (!r)
+		json_decref(*result);
+	*result = NULL;
+	memset(e, 0, sizeof(*e));
+	return o->fn(op->params, ctx, result, e);
+}
+
 static int run(const struct operation *op, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	for (const struct op_entry *o = op->server->config.ops; o->method; o++)
 		if (!strcmp(o->method, op->method->name))
-			return o->fn(op->params, ctx, result, e);
+			return run_operation(o, op, ctx, result, e);
 	return err_set(e, ERR_USAGE, "%s: this version of fredd has no such operation", op->method->name);
 }
 
