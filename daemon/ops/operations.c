@@ -23,5 +23,6 @@ const struct op_entry operations[] = {
 	{"slice", op_slice, .repeatable = true},
 	{"trace", op_trace},
 	{"why", op_why, .repeatable = true},
+	{"window", op_window},
 	{NULL, NULL},
 };

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* parts.c: with "1" it goes another way than with "0" after a thousand passes, and fails. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int table[64];
+
+static int *pick(int wrong)
+{
+	static int spare[64];
+
+	if (wrong)
+		return NULL; /* PART */
+	return spare;
+}
+
+int main(int argc, char **argv)
+{
+	int wrong = atoi(argv[1]), sum = 0, *to;
+	FILE *f = fopen("input", "r");
+	char text[4];
+
+	if (argc != 2 || fread(text, 1, 4, f) != 4)
+		return 2;
+	for (int i = 0; i < 1000; i++)
+		sum += table[i % 64];
+	to = pick(wrong);
+	for (int i = 0; i < 16; i++)
+		table[i] = table[i + 16] + sum; /* AFTER */
+	to[0] = table[3];
+	printf("%d\n", to[0]);
+	return 0;
+}
