@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/crc32c.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
 #include "cell/userns.h"
@@ -88,13 +89,18 @@ static int make_ctl(struct target *t, struct err *e)
 	return 0;
 }
 
-/* Once in a cell: one mount more for each process would be thousands, and each in every root (replay/root.h). */
+/*
+ * Once in a cell: one mount more for each process would be thousands, and each in every root (replay/root.h). Whole
+ * logs that are there (replay/logs.h) are of another recording then, which was replayed in this cell before.
+ */
 static int bind_rec(const struct rec *rec, struct err *e)
 {
 	struct stat a, b;
 
 	if (!stat(rec->dir, &a) && !stat(REC_MOUNT, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return 0;
+	if (path_exists(REPLAY_LOGS) && rm_rf(REPLAY_LOGS, e))
+		return -1;
 	return cell_mount_bind(rec->dir, REC_MOUNT, 1, e);
 }
 

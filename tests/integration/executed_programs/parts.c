@@ -2,7 +2,7 @@
 /* parts.c: with "1" it goes another way than with "0" after a thousand passes, and fails. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 static int table[64];
 
@@ -19,10 +19,13 @@ int main(int argc, char **argv)
 {
 	int wrong = atoi(argv[1]), sum = 0, *to;
 	FILE *f = fopen("input", "r");
+	struct timespec now;
 	char text[4];
 
 	if (argc != 2 || fread(text, 1, 4, f) != 4)
 		return 2;
+	for (int i = 0; i < 4000; i++) /* the log is large enough to be compressed */
+		timespec_get(&now, TIME_UTC);
 	for (int i = 0; i < 1000; i++)
 		sum += table[i % 64];
 	to = pick(wrong);
