@@ -83,6 +83,17 @@ static int write_meta(const struct ckpt_add *a, const struct ckpt_meta *m, struc
 	return json_write_path(path, o, 0600, e);
 }
 
+int ckpt_store_note_size(const struct ckpt_store *s, uint64_t id, struct err *e)
+{
+	cleanup_free char *dir = store_dir(s, id), *path = path_join(dir, "ckpt.json");
+	json_auto_t *o = json_load_path(path, e);
+
+	if (!o)
+		return -1;
+	json_object_set_new(o, "bytes", json_integer((json_int_t)store_content_bytes(dir)));
+	return json_write_path(path, o, 0600, e);
+}
+
 static uint64_t last_id(const struct ckpt_store *s)
 {
 	cleanup_closedir DIR *d = opendir(s->root);

@@ -2,6 +2,7 @@
 /* operations.c: see operations.h: the table. */
 #include "ops/operations.h"
 
+#include "cut/ops.h"
 #include "debug/ops.h"
 #include "executed/ops.h"
 #include "explain/ops.h"
@@ -17,6 +18,7 @@ const struct op_entry operations[] = {
 	{"trim", op_trim},
 	{"debug", op_debug},
 	{"explain", op_explain, .repeatable = true},
+	{"cut", op_cut},
 	{"diff", op_diff},
 	{"check_memory", op_check_memory, .repeatable = true},
 	{"check_races", op_check_races, .repeatable = true},

@@ -130,6 +130,7 @@ enum replay_flags {
 	REPLAY_F_OUTPUT = 1, /* append what goes to standard output and error to out.NNNN */
 	REPLAY_F_FORK = 2, /* at a fork, really fork and replay the child too, beside the parent */
 	REPLAY_F_LIVE = 4, /* the recording goes on: the last event is yet to come, and in no log */
+	REPLAY_F_TOUCHED = 16, /* private memory may be mapped from a file: its pages are not dropped, but replaced */
 	REPLAY_F_DISPATCH = 8, /* calls are caught by Syscall User Dispatch: CRIU without privileges dumps no filters */
 };
 

@@ -342,6 +342,16 @@ void heap_list(struct arena *a, struct block *b)
 	list(a, b);
 }
 
+/* Gives pages back to the kernel; they are zero afterwards. */
+static void drop(uintptr_t at, size_t n)
+{
+	if (unlikely(G.ctl && G.ctl->flags & REPLAY_F_TOUCHED))
+		raw6(SYS_mmap, at, n, 3 /* PROT_READ | PROT_WRITE */, 0x32 /* MAP_PRIVATE, _FIXED, _ANONYMOUS */, -1,
+		     0);
+	else
+		raw3(SYS_madvise, at, n, 4 /* MADV_DONTNEED */);
+}
+
 void heap_put(struct block *b)
 {
 	struct arena *a;
@@ -351,7 +361,7 @@ void heap_put(struct block *b)
 		uintptr_t lo = ((uintptr_t)(b + 1) + 16 + 4095) & ~4095ul;
 		uintptr_t hi = ((uintptr_t)(b + 1) + class_size(b->cls) - sizeof(uint64_t)) & ~4095ul;
 
-		raw3(SYS_madvise, lo, hi - lo, 4 /* MADV_DONTNEED */);
+		drop(lo, hi - lo);
 	}
 	a = my_arena();
 	list(a, b);

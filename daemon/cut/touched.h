@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * touched.h: which pages of private memory a replay touches. The memory of the process is written into a file, which is
+ * mapped in its place, privately: then no page is present in the process before it has been touched
+ * (/proc/PID/pagemap). What the process does is not changed, but for calls that drop pages or make mappings longer:
+ * memory that the window has such calls for is left alone. Pages of mapped files (code) are told the same way: after a
+ * restore, none is present.
+ */
+#ifndef FRED_CUT_TOUCHED_H
+#define FRED_CUT_TOUCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cut/criu_pages.h"
+#include "replay/target.h"
+
+/* Memory whose pages are watched, by address. */
+struct touched_range {
+	uint64_t lo, hi;
+	uint64_t offset; /* of lo in the file */
+	uint64_t *pages; /* after touched_end, a bit for each page: it is needed */
+	int prot;
+};
+
+/* A file that the process has mapped, and which of its pages are needed. */
+struct touched_file {
+	uint64_t inode;
+	uint64_t *pages;
+	uint64_t npages;
+	bool whole; /* the process has unmapped some of it: not known */
+};
+
+struct touched {
+	struct touched_range *ranges;
+	size_t n;
+	struct touched_file *files;
+	size_t nfiles;
+	struct maps_copy *before; /* the mapped files at the beginning */
+	char *path; /* the file */
+	uint64_t inode;
+};
+
+/*
+ * The process has just been restored from the image with these pages, and all its threads wait. dir: where a file can
+ * be made; inside: the same folder as the process sees it. from, to: the events of the window. Call touched_fini in any
+ * case.
+ */
+int touched_begin(struct touched *x, struct target *t, const struct criu_pages *pages, const char *dir,
+		  const char *inside, uint64_t from, uint64_t to, struct err *e);
+/* At the end of the window. */
+int touched_end(struct touched *x, struct target *t, struct err *e);
+/* Is this page of the image needed? For criu_pages_prune. */
+bool touched_keeps(const void *touched, uint64_t addr);
+/* NULL: it is not mapped. */
+const struct touched_file *touched_file_of(const struct touched *x, uint64_t inode);
+void touched_fini(struct touched *x);
+
+#endif
