@@ -140,12 +140,8 @@ static int see_elf(struct cut_copy *c, struct err *e)
 
 static void see_touched(struct cut_copy *c, const struct touched *x)
 {
-	const struct touched_file *f = touched_file_of(x, c->inode);
-
-	if (f && f->whole)
-		stay(c, 0, c->size);
-	for (uint64_t p = 0; f && p < f->npages && p < c->npages; p++)
-		c->stays[p] |= f->pages[p / 64] >> p % 64 & 1;
+	for (uint64_t p = 0; p < c->npages; p++)
+		c->stays[p] |= touched_needs_file(x, c->inode, p);
 }
 
 static int see_calls(struct cut_copies *l, struct timeline *tl, struct err *e)

@@ -16,7 +16,6 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "reclog/files.h"
 #include "reclog/frames.h"
 
 #define PAGE 4096u
@@ -121,20 +120,25 @@ static int cut_logs(const struct excerpt *x, const struct rec_image *img, const 
 
 /* ---- images ---- */
 
-static int copy_mapped(const struct excerpt *x, uint32_t process, struct err *e)
+/*
+ * All of them: which ones the process has mapped, or reads from, is learned by a replay (copies.h). They share their
+ * blocks with those of the recording, if the file system can do that.
+ */
+static int copy_files(const struct excerpt *x, struct err *e)
 {
-	struct rec_files l;
-	int r = 0;
+	cleanup_free char *folder = path_join(x->rec->dir, "files");
+	cleanup_closedir DIR *d = opendir(folder);
+	struct dirent *de;
 
-	if (rec_files_read(x->rec, process, &l, e))
-		return -1;
-	for (size_t k = 0; k < l.n && !r; k++) {
-		cleanup_free char *name = path_join("files", l.f[k].copy);
+	if (!d)
+		return err_errno(e, ERR_USAGE, "%s", folder);
+	while ((de = readdir(d))) {
+		cleanup_free char *name = path_join("files", de->d_name);
 
-		r = copy(x, name, true, e);
+		if (*de->d_name != '.' && copy(x, name, true, e))
+			return -1;
 	}
-	rec_files_fini(&l);
-	return r;
+	return 0;
 }
 
 /* The image itself, or one that it was forked from, of whose events none remains. */
@@ -153,7 +157,7 @@ static int copy_image(const struct excerpt *x, const struct rec_image *img, cons
 		if (copy(x, name, !k, e))
 			return -1;
 	}
-	return rec_start_write(path, start ? start : &nothing, e) || copy_mapped(x, img->ordinal, e) ? -1 : 0;
+	return rec_start_write(path, start ? start : &nothing, e);
 }
 
 static int copy_images(const struct excerpt *x, const struct rec_image *img, const struct rec_start *start,
@@ -177,33 +181,6 @@ char *excerpt_copy_name(const struct rlog_ref *ref)
 	if (ref->part)
 		str_set(&name, "%s-%llx", name, (unsigned long long)ref->part);
 	return name;
-}
-
-/* Copies of files that calls of the window read from; and of the sources. */
-static int copy_read(const struct excerpt *x, uint64_t from, uint64_t to, struct err *e)
-{
-	const char *sources = json_string_value(json_object_get(json_object_get(x->rec->meta, "sources"), "copies"));
-	struct timeline_event ev;
-	struct timeline_walk w;
-	struct rlog_ref ref;
-	int r = 0, got = 0;
-
-	if (sources && *sources) {
-		cleanup_free char *name = path_join("files", sources);
-
-		if (copy(x, name, false, e))
-			return -1;
-	}
-	if (from > to || timeline_walk_init(&w, x->tl, from, e))
-		return from > to ? 0 : -1;
-	while (!r && w.number <= to && (got = timeline_walk_next(&w, &ev, e)) == 1)
-		if (ev.ev.has_result && rlog_is_ref(&ev.ev.result, &ref)) {
-			cleanup_free char *copied = excerpt_copy_name(&ref), *name = path_join("files", copied);
-
-			r = copy(x, name, true, e);
-		}
-	timeline_walk_fini(&w);
-	return r || got < 0 ? -1 : 0;
 }
 
 /* ---- control page and meta.json ---- */
@@ -287,7 +264,8 @@ int excerpt_write(const struct rec *rec, struct timeline *tl, const struct rec_s
 	uint64_t total = timeline_total(tl);
 	bool same = false;
 
-	if (!img || mkdir_p(files, 0700, e) || write_control(&x, e) || copy_images(&x, img, start, e))
+	if (!img || mkdir_p(files, 0700, e) || write_control(&x, e) || copy_images(&x, img, start, e) ||
+	    copy_files(&x, e))
 		return -1;
 	for (uint64_t more = 1; !same; more *= 2) {
 		if (cut_logs(&x, img, start, *to, e) || write_meta(&x, start, *to, e))
@@ -299,5 +277,5 @@ int excerpt_write(const struct rec *rec, struct timeline *tl, const struct rec_s
 		if (!same)
 			*to = total - *to < more ? total : *to + more;
 	}
-	return copy_read(&x, start->event + 1, *to, e);
+	return 0;
 }

@@ -39,8 +39,25 @@ struct maps_copy {
 
 /* ---- what is watched ---- */
 
+static void add_span(struct maps_copy *l, uint64_t lo, uint64_t hi, uint64_t offset, uint64_t inode)
+{
+	l->v = xreallocarray(l->v, l->n + 1, sizeof(*l->v));
+	l->v[l->n++] = (struct file_span){lo, hi, offset, inode};
+}
+
+/* A call of mmap that has mapped a file. */
+static void see_mmap(struct touched *x, const struct timeline_event *ev)
+{
+	const struct rlog_rec *r = &ev->ev.rec;
+
+	if (r->op[0] == SYS_mmap && r->nops > 4 && !(r->op[4] & MAP_ANONYMOUS) && ev->ev.has_result &&
+	    (int64_t)ev->ev.result.op[0] > 0)
+		add_span(x->mapped, ev->ev.result.op[0], ev->ev.result.op[0] + r->op[2], 0, 0);
+}
+
 /* Memory that the window drops, moves or makes longer: there, an own file would not be the same as memory. */
-static int find_changed(struct target *t, uint64_t from, uint64_t to, struct span **out, size_t *n, struct err *e)
+static int find_changed(struct touched *x, struct target *t, uint64_t from, uint64_t to, struct span **out, size_t *n,
+			struct err *e)
 {
 	struct timeline_event ev;
 	struct timeline_walk w;
@@ -55,6 +72,8 @@ static int find_changed(struct target *t, uint64_t from, uint64_t to, struct spa
 	while (w.number <= to && (got = timeline_walk_next(&w, &ev, e)) == 1) {
 		const struct rlog_rec *r = &ev.ev.rec;
 
+		if (r->kind == RLOG_SYS)
+			see_mmap(x, &ev);
 		if (r->kind != RLOG_SYS || r->nops < 3 || (r->op[0] != SYS_madvise && r->op[0] != SYS_mremap))
 			continue;
 		*out = xreallocarray(*out, *n + 1, sizeof(**out));
@@ -107,12 +126,8 @@ static int find_ranges(struct touched *x, struct target *t, const struct criu_pa
 	if (maps_open(&maps, t->pid, e))
 		return -1;
 	while (maps_next(&maps, &m)) {
-		if (m.inode && !m.shared) {
-			struct maps_copy *b = x->before;
-
-			b->v = xreallocarray(b->v, b->n + 1, sizeof(*b->v));
-			b->v[b->n++] = (struct file_span){m.lo, m.hi, m.offset, m.inode};
-		}
+		if (m.inode && !m.shared)
+			add_span(x->before, m.lo, m.hi, m.offset, m.inode);
 		if (!is_plain(&m) || !populated(pages, &m, &s) || overlaps(changed, nchanged, &s))
 			continue;
 		x->ranges = xreallocarray(x->ranges, x->n + 1, sizeof(*x->ranges));
@@ -248,13 +263,15 @@ int touched_begin(struct touched *x, struct target *t, const struct criu_pages *
 	struct stat st, owner;
 	size_t n;
 
-	*x = (struct touched){.path = path_join(dir, FILE_NAME), .before = xcalloc(1, sizeof(*x->before))};
+	*x = (struct touched){.path = path_join(dir, FILE_NAME),
+			      .before = xcalloc(1, sizeof(*x->before)),
+			      .mapped = xcalloc(1, sizeof(*x->mapped))};
 	fd = open(x->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || fstat(fd, &st) || stat(dir, &owner) ||
 	    (owner.st_uid != st.st_uid && fchown(fd, owner.st_uid, (gid_t)-1)))
 		return err_errno(e, ERR_HOST, "%s", x->path);
 	x->inode = st.st_ino;
-	if (find_changed(t, from, to, &changed, &n, e) || find_ranges(x, t, pages, changed, n, e))
+	if (find_changed(x, t, from, to, &changed, &n, e) || find_ranges(x, t, pages, changed, n, e))
 		return -1;
 	return replace(x, t, pages, theirs, fd, e);
 }
@@ -336,11 +353,31 @@ static bool is_mapped(const struct target *t, const struct file_span *s)
 	return at >= s->hi;
 }
 
+static bool is_of_files(const struct target *t, const struct file_span *s)
+{
+	uint64_t at = s->lo;
+	struct mapping m;
+
+	while (at < s->hi && maps_find(t->pid, at, &m) && m.inode)
+		at = m.hi;
+	return at >= s->hi;
+}
+
 static void see_unmapped(struct touched *x, const struct target *t)
 {
 	for (size_t k = 0; k < x->before->n; k++)
 		if (!is_mapped(t, &x->before->v[k]))
 			file_at(x, x->before->v[k].inode)->whole = true;
+	for (size_t k = 0; k < x->mapped->n; k++)
+		x->lost |= !is_of_files(t, &x->mapped->v[k]);
+}
+
+static bool was_mapped(const struct touched *x, uint64_t inode)
+{
+	for (size_t k = 0; k < x->before->n; k++)
+		if (x->before->v[k].inode == inode)
+			return true;
+	return false;
 }
 
 int touched_end(struct touched *x, struct target *t, struct err *e)
@@ -377,12 +414,24 @@ bool touched_keeps(const void *touched, uint64_t addr)
 	return !r || is_set(r->pages, (addr - r->lo) / PAGE);
 }
 
-const struct touched_file *touched_file_of(const struct touched *x, uint64_t inode)
+bool touched_needs_file(const struct touched *x, uint64_t inode, uint64_t page)
 {
-	for (size_t k = 0; k < x->nfiles; k++)
-		if (x->files[k].inode == inode)
-			return &x->files[k];
-	return NULL;
+	if (x->lost && !was_mapped(x, inode))
+		return true;
+	for (size_t k = 0; k < x->nfiles; k++) {
+		const struct touched_file *f = &x->files[k];
+
+		if (f->inode == inode)
+			return f->whole || (page < f->npages && is_set(f->pages, page));
+	}
+	return false;
+}
+
+static void maps_copy_free(struct maps_copy *l)
+{
+	if (l)
+		free(l->v);
+	free(l);
 }
 
 void touched_fini(struct touched *x)
@@ -393,9 +442,8 @@ void touched_fini(struct touched *x)
 		free(x->files[k].pages);
 	free(x->ranges);
 	free(x->files);
-	if (x->before)
-		free(x->before->v);
-	free(x->before);
+	maps_copy_free(x->before);
+	maps_copy_free(x->mapped);
 	if (x->path)
 		unlink(x->path);
 	free(x->path);

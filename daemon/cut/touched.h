@@ -38,6 +38,9 @@ struct touched {
 	struct touched_file *files;
 	size_t nfiles;
 	struct maps_copy *before; /* the mapped files at the beginning */
+	struct maps_copy *mapped; /* what the window maps of files */
+	bool lost; /* not all of that is still mapped at the end: of files that were not mapped before, nothing is known
+		    */
 	char *path; /* the file */
 	uint64_t inode;
 };
@@ -53,8 +56,8 @@ int touched_begin(struct touched *x, struct target *t, const struct criu_pages *
 int touched_end(struct touched *x, struct target *t, struct err *e);
 /* Is this page of the image needed? For criu_pages_prune. */
 bool touched_keeps(const void *touched, uint64_t addr);
-/* NULL: it is not mapped. */
-const struct touched_file *touched_file_of(const struct touched *x, uint64_t inode);
+/* Is this page of the file needed, whose mapping has shown this inode? */
+bool touched_needs_file(const struct touched *x, uint64_t inode, uint64_t page);
 void touched_fini(struct touched *x);
 
 #endif
