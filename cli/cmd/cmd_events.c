@@ -109,7 +109,7 @@ static int print(const struct cli *cli, const struct rec *rec, uint32_t process,
 	    position(cli, "from", "start", tl, &r.from, e) || position(cli, "to", "end", tl, &r.to, e))
 		return -1;
 	if (!cli_has(cli, "from"))
-		r.from = 1;
+		r.from = timeline_base(tl) + 1;
 	if (cli->json)
 		printf("{\"process\":%u,\"pid\":%d,\"processes\":%u,\"events_total\":%llu,\"events\":[", process,
 		       (int)img->head.pid, rec->nimages, (unsigned long long)timeline_total(tl));

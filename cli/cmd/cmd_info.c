@@ -153,6 +153,16 @@ static void print_sources(const json_t *list)
 		printf("  and %zu others that changed or are gone\n", others - TOP);
 }
 
+static void print_window(const json_t *w)
+{
+	if (w)
+		printf("%-16s events %lld to %lld of process %lld of a recording (pack --from), with the memory that "
+		       "they "
+		       "touch\n",
+		       "window", (long long)out_int(w, "from"), (long long)out_int(w, "to"),
+		       (long long)out_int(w, "process"));
+}
+
 static void print_starts(const json_t *list)
 {
 	json_t *s;
@@ -188,7 +198,9 @@ static void print_info(const json_t *info)
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		print_field(info, fields[i]);
-	print_starts(json_object_get(info, "starts"));
+	print_window(json_object_get(info, "window"));
+	if (!json_object_get(info, "window"))
+		print_starts(json_object_get(info, "starts"));
 	print_field(json_object_get(info, "host"), "kernel");
 	print_field(json_object_get(info, "host"), "cpu");
 	print_field(counts, "events");

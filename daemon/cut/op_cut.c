@@ -161,6 +161,23 @@ static void kept_image_fini(struct kept_image *k)
 	free(k->data);
 }
 
+/* What a debugger reads to know libraries and stacks is needed as well: it reads that in the process itself. */
+static void look_around(const struct target *t)
+{
+	static const struct gdb_opts opts = {.auto_load = true};
+	struct err ignored;
+	struct gdb *g = gdb_new(&opts, &ignored);
+
+	if (g && !gdb_attach(g, t->pid, &ignored)) {
+		for (unsigned k = 0; k < RLOG_MAX_THREADS; k++)
+			if (t->ctl->tid[k])
+				json_decref(show_stack(g, t->ctl->tid[k], NULL, &ignored));
+		if (!gdb_dead(g))
+			gdb_detach(g, &ignored);
+	}
+	gdb_free(g);
+}
+
 static int learn(struct cutting *c, struct nav *n, const struct criu_pages *p, struct touched *x, struct err *e)
 {
 	n->what = "learning what the window needs";
@@ -169,8 +186,13 @@ static int learn(struct cutting *c, struct nav *n, const struct criu_pages *p, s
 	if (nav_begin(n, e))
 		return -1;
 	n->t.ctl->flags |= REPLAY_F_TOUCHED;
-	if (touched_begin(x, &n->t, p, c->dir, REC_MOUNT, c->from, c->to, e) || nav_goto(n, nav_total(n), e) ||
-	    touched_end(x, &n->t, e))
+	if (touched_begin(x, &n->t, p, c->dir, REC_MOUNT, c->from, c->to, e))
+		return -1;
+	look_around(&n->t);
+	if (nav_goto(n, nav_total(n), e))
+		return -1;
+	look_around(&n->t);
+	if (touched_end(x, &n->t, e))
 		return -1;
 	target_kill(&n->t);
 	return 0;

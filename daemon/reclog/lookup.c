@@ -57,6 +57,11 @@ static int check_number(const struct timeline *tl, uint64_t number, struct err *
 {
 	if (number > tl->base && number <= tl->total)
 		return 0;
+	if (number && number <= tl->base && tl->cut)
+		return err_set(e, ERR_USAGE,
+			       "event %lu is not in it: this is a window of a recording (pack --from), and begins at "
+			       "event %lu",
+			       (unsigned long)number, (unsigned long)tl->base + 1);
 	if (number && number <= tl->base)
 		return err_set(e, ERR_USAGE,
 			       "event %lu is gone: this recording was bounded (--max-log), and begins at event %lu",

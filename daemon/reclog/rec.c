@@ -94,6 +94,7 @@ static int meta_fields(struct rec *r, struct err *e)
 		return err_set(e, ERR_USAGE, "damaged: complete, but without a manifest");
 	if ((r->complete || json_object_get(m, "crc32c")) && meta_check(m, e))
 		return -1;
+	r->cut = json_is_object(json_object_get(m, "window"));
 	r->torn = !r->complete && rec_host_rebooted(m);
 	return meta_exit(r, e);
 }

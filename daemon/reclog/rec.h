@@ -35,6 +35,7 @@ struct rec {
 	bool complete; /* the recording was finished: there is a manifest */
 	bool torn; /* it was not, and the machine has rebooted since: pages may be lost */
 	bool without_data; /* packed without the data, so that it cannot be replayed */
+	bool cut; /* a window of a recording (pack --from): with the memory that the window touches, and no other */
 	struct rlog_control control; /* a copy */
 	struct rec_image *images; /* by ordinal, ascending */
 	unsigned nimages;

@@ -50,6 +50,7 @@ static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t proce
 		process = img->head.parent; /* smaller: checked by rec_image_read */
 	} while (img->head.origin == RLOG_ORIGIN_FORK && !img->start && n < RLOG_MAX_PROCESSES);
 	tl->base = tl->total = img->start ? img->start->event - 1 : 0;
+	tl->cut = rec->cut;
 	tl->parts = xcalloc(n, sizeof(*tl->parts));
 	for (; tl->nparts < n; tl->nparts++)
 		if (part_open(&tl->parts[tl->nparts], rec, chain[n - 1 - tl->nparts], e)) {

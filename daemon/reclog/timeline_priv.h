@@ -38,6 +38,7 @@ struct timeline {
 	uint64_t total;
 	uint64_t base; /* events that a bounded recording has no more */
 	bool live; /* the last event is yet to come */
+	bool cut; /* as in struct rec */
 	uint64_t start_stamp, last_stamp;
 	double tsc_hz; /* 0: no clock */
 	/* lookup.c; NULL until needed */

@@ -24,6 +24,8 @@ void show_process(json_t *result, const struct rec *rec, uint32_t process)
 	json_object_set_new(result, "process", json_integer(process));
 	json_object_set_new(result, "pid", json_integer(img ? img->head.pid : 0));
 	json_object_set_new(result, "processes", json_integer(rec->nimages));
+	if (rec->cut)
+		show_note(result, "this is a window of a recording: memory that it does not touch is shown as zero");
 }
 
 json_t *show_thread_name(const struct thread_name *t)
