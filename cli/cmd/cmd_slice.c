@@ -14,6 +14,7 @@ static const struct cli_option options[] = {
 	{"to", "POS", "the position before the sliced statement", .word = WORD_POS, .required = true},
 	{"from", "POS", "where the window begins (start)", .word = WORD_POS},
 	{"insn", NULL, "list executed instructions instead of lines"},
+	{"control", NULL, "include the conditions under which they were executed"},
 	REC_ARG_PROCESS_OPTION,
 	{0},
 };
@@ -91,13 +92,14 @@ static int exec_slice(struct cli *cli, struct err *e)
 	rec_arg_option(params, cli, "from", "from");
 	rec_arg_option(params, cli, "to", "to");
 	rec_arg_flag(params, cli, "insn");
+	rec_arg_flag(params, cli, "control");
 	return call(cli, params, e);
 }
 
 const struct cli_command cmd_slice = {
 	.name = "slice",
 	.help = "list the lines that computed the operands of a statement: its dynamic slice in a part of a recording",
-	.usage = "[REC] --to POS [--from POS] [--insn] [--process N]",
+	.usage = "[REC] --to POS [--from POS] [--insn] [--control] [--process N]",
 	.options = options,
 	.exec = exec_slice,
 	.max_args = 1,

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "executed/control.h"
 #include "executed/ops.h"
 #include "executed/rows.h"
 #include "executed/slice.h"
@@ -31,6 +32,7 @@ struct slicing {
 	struct places places;
 	struct rows rows;
 	struct slice slice;
+	struct control *control; /* NULL: control dependences are not wanted */
 	uint64_t *pcs; /* of slice.insns */
 	size_t pcs_cap;
 	struct last_insn {
@@ -46,18 +48,26 @@ struct slicing {
 
 /* ---- what is told ---- */
 
+static size_t read_code(void *ctx, uint64_t pc, uint8_t *code, size_t n)
+{
+	struct slicing *s = ctx;
+	struct err ignored;
+
+	while (n && trace_read(s->i.t->pid, pc, code, n, &ignored))
+		n--;
+	return n;
+}
+
 static uint32_t number_of(struct slicing *s, struct instrument_insn *x)
 {
 	uint8_t code[INSN_BYTES];
 	struct insn_regs regs;
-	struct err ignored;
-	size_t n = sizeof(code);
+	size_t n;
 	uint32_t id;
 
 	if (x->mark)
 		return x->mark - 1;
-	while (n && trace_read(s->i.t->pid, x->pc, code, n, &ignored))
-		n--;
+	n = read_code(s, x->pc, code, sizeof(code));
 	insn_regs(code, n, &regs);
 	id = slice_add_insn(&s->slice, &regs);
 	if (id >= s->pcs_cap) {
@@ -102,6 +112,8 @@ static void keep(struct slicing *s, struct instrument_insn *x, uint64_t sp)
 				     .thread = (uint16_t)s->i.thread};
 
 	slice_add(&s->slice, &d);
+	if (s->control)
+		slice_add_control(&s->slice, control_see(s->control, s->i.thread, x->pc, sp, (uint32_t)s->slice.n - 1));
 	if (r->push)
 		slice_add_access(&s->slice, sp - 8, 8, false, true);
 	if (r->pop)
@@ -323,6 +335,16 @@ static void add_notes(struct slicing *s, json_t *r)
 		strv_take(&notes, str_fmt("%llu system calls of the window may have written memory that is not known: "
 					  "what was there before may be in the slice instead",
 					  (unsigned long long)s->unknown));
+	if (s->control && control_indirect(s->control))
+		strv_take(&notes,
+			  str_fmt("control dependences: %zu indirect jumps are taken to lead where they led in the "
+				  "window, and nowhere else",
+				  control_indirect(s->control)));
+	if (s->control && control_large(s->control))
+		strv_take(&notes,
+			  str_fmt("control dependences: %zu functions are too large: their branches count up to "
+				  "the function's end",
+				  control_large(s->control)));
 	sources_notes(&s->places.sources, &notes);
 	for (size_t k = 0; k < notes.n; k++)
 		show_note(r, notes.s[k]);
@@ -353,6 +375,10 @@ static json_t *result_of(struct slicing *s, double since)
 	r = json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", "end", "at", rows_point(&s->window.to), "lines", list,
 		      "window", counts(executed, all, s->slice.words), "slice",
 		      counts(s->slice.in, in, s->slice.words_in));
+	if (s->control)
+		json_object_set_new(r, "control",
+				    json_pack("{s:I, s:I}", "instructions", (json_int_t)s->slice.by_control, "indirect",
+					      (json_int_t)control_indirect(s->control)));
 	show_process(r, s->rec, s->process);
 	add_notes(s, r);
 	json_object_set_new(r, "stats", json_pack("{s:f}", "total_s", clock_s() - since));
@@ -404,6 +430,8 @@ int op_slice(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	if (pick_rec(params, &s.rec, e))
 		return -1;
 	s.rows.ctx = ctx;
+	if (json_is_true(json_object_get(params, "control")))
+		s.control = control_new(read_code, &s);
 	s.last = xcalloc(RLOG_MAX_THREADS, sizeof(*s.last));
 	instrument_init(&s.i, &ops, &s);
 	places_init(&s.places, s.rec);
@@ -413,6 +441,7 @@ int op_slice(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	if (!r)
 		*result = result_of(&s, since);
 	slice_fini(&s.slice);
+	control_free(s.control);
 	places_fini(&s.places);
 	instrument_fini(&s.i);
 	rows_fini(&s.rows);

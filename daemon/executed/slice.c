@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "executed/control.h"
 
 #define WORD 8u
 /* Registers that a call may change (System V ABI): all but rbx, rbp and r12 to r15. */
@@ -97,6 +98,7 @@ void slice_fini(struct slice *s)
 	free(s->insns);
 	free(s->done);
 	free(s->accesses);
+	free(s->control);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -128,6 +130,19 @@ void slice_add_access(struct slice *s, uint64_t addr, uint64_t len, bool reads, 
 	s->accesses = room(s->accesses, s->naccesses, &s->accesses_cap, sizeof(*s->accesses));
 	s->accesses[s->naccesses++] = (struct slice_access){addr, (uint32_t)len, reads, writes};
 	s->done[s->n - 1].accesses++;
+}
+
+void slice_add_control(struct slice *s, uint32_t index)
+{
+	size_t cap = s->control_cap;
+
+	if (s->n > cap) {
+		s->control_cap = s->cap;
+		s->control = xreallocarray(s->control, s->control_cap, sizeof(*s->control));
+		/* what has no instruction depends on none */
+		memset(s->control + cap, 0xff, (s->control_cap - cap) * sizeof(*s->control));
+	}
+	s->control[s->n - 1] = index;
 }
 
 /* ---- the slice ---- */
@@ -170,6 +185,13 @@ static void touch(struct words *w, const struct slice_done *d, const struct slic
 		change(w, &a[k], ADD);
 }
 
+/* It is in the slice: so is what led to its being executed. */
+static void want_control(struct slice *s, size_t k)
+{
+	if (s->control && k < s->control_cap && s->control[k] != CONTROL_NONE)
+		s->done[s->control[k]].in = 1;
+}
+
 void slice_compute(struct slice *s, size_t criterion)
 {
 	struct wanted w = {.regs = xcalloc(SLICE_THREADS, sizeof(*w.regs))};
@@ -179,7 +201,7 @@ void slice_compute(struct slice *s, size_t criterion)
 	for (size_t k = s->n; k; k--) {
 		struct slice_done *d = &s->done[k - 1];
 		const struct slice_access *a;
-		bool makes_some;
+		bool makes_some, leads = d->in; /* leads: to an instruction of the slice */
 
 		at -= d->accesses;
 		a = s->accesses ? s->accesses + at : NULL; /* no instruction may have had one */
@@ -187,13 +209,15 @@ void slice_compute(struct slice *s, size_t criterion)
 		if (!slice_is_insn(d))
 			continue;
 		touch(&all, d, a);
-		if (!makes_some && s->n - k >= criterion)
+		if (!makes_some && !leads && s->n - k >= criterion)
 			continue;
 		want(s, d, a, &w);
 		if (s->insns[d->insn].saves && s->n - k >= criterion)
 			continue;
 		d->in = 1;
 		s->in++;
+		s->by_control += leads && !makes_some;
+		want_control(s, k - 1);
 		touch(&in, d, a);
 	}
 	s->words = all.n;

@@ -40,8 +40,12 @@ struct slice {
 	size_t n, cap;
 	struct slice_access *accesses; /* in the same order */
 	size_t naccesses, accesses_cap;
+	uint32_t *
+		control; /* by index in done: on which it depended that it was executed (control.h); NULL: not wanted */
+	size_t control_cap;
 	/* results */
 	uint64_t in; /* instructions of the slice */
+	uint64_t by_control; /* of them: branches and calls that no value led to */
 	uint64_t words, words_in; /* of 8 bytes that were accessed, in all and by the slice */
 };
 
@@ -56,6 +60,8 @@ uint32_t slice_add_insn(struct slice *s, const struct insn_regs *r);
 void slice_add(struct slice *s, const struct slice_done *d);
 /* An access of the instruction that was added last. */
 void slice_add_access(struct slice *s, uint64_t addr, uint64_t len, bool reads, bool writes);
+/* The instruction that was added last was executed because of this one, by its index; CONTROL_NONE: of none. */
+void slice_add_control(struct slice *s, uint32_t index);
 /* Marks the slice of the last `criterion` instructions, which are in it. */
 void slice_compute(struct slice *s, size_t criterion);
 

@@ -10,7 +10,7 @@ static int *pick(int wrong)
 {
 	static int spare[64];
 
-	if (wrong)
+	if (wrong) /* IF */
 		return NULL; /* PART */
 	return spare;
 }
@@ -25,13 +25,13 @@ int main(int argc, char **argv)
 	if (argc != 2 || fread(text, 1, 4, f) != 4)
 		return 2;
 	for (int i = 0; i < 4000; i++) /* the log is large enough to be compressed */
-		timespec_get(&now, TIME_UTC);
+		timespec_get(&now, TIME_UTC); /* CLOCK */
 	for (int i = 0; i < 1000; i++)
 		sum += table[i % 64];
 	to = pick(wrong);
 	for (int i = 0; i < 16; i++)
 		table[i] = table[i + 16] + sum; /* AFTER */
-	to[0] = table[3];
+	to[0] = table[3]; /* FAILS */
 	printf("%d\n", to[0]);
 	return 0;
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control.h: dynamic control dependences: on which executed branch it depended that an instruction was executed. Found
+ * while a thread executes (Xin and Zhang, "Efficient Online Detection of Dynamic Control Dependence", ISSTA 2007): a
+ * branch opens a region that ends at its immediate post-dominator, in the same call of its function; an instruction
+ * depends on the branch of the innermost region that is open, or, outside of all, on the call that led to its function.
+ * Post-dominators are those of the control flow that the bytes of the code tell. An indirect jump leads to where it was
+ * seen to lead. A call counts as returning. Pure.
+ */
+#ifndef FRED_EXECUTED_CONTROL_H
+#define FRED_EXECUTED_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONTROL_NONE UINT32_MAX
+
+struct control;
+
+/* read: up to n bytes of code at pc; how many. */
+struct control *control_new(size_t (*read)(void *ctx, uint64_t pc, uint8_t *code, size_t n), void *ctx);
+void control_free(struct control *c);
+/*
+ * The thread executes the instruction at pc, with this stack pointer before it, as number `index`. Returns the number
+ * of the branch or call on which it depends, CONTROL_NONE: none that was seen.
+ */
+uint32_t control_see(struct control *c, uint32_t thread, uint64_t pc, uint64_t sp, uint32_t index);
+/* Indirect jumps whose targets were only seen; functions that were too large to be looked at. */
+size_t control_indirect(const struct control *c);
+size_t control_large(const struct control *c);
+
+#endif

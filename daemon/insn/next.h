@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* next.h: where execution may go on after one instruction of x86-64, as far as its bytes tell. */
+#ifndef FRED_INSN_NEXT_H
+#define FRED_INSN_NEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum insn_next_kind {
+	NEXT_NOWHERE = 0, /* ret, or what ends the program; or it cannot be decoded */
+	NEXT_FOLLOWS, /* the instruction behind it */
+	NEXT_CALL, /* the one behind it, after the call */
+	NEXT_BRANCH, /* that, or target */
+	NEXT_JUMP, /* target */
+	NEXT_ANYWHERE, /* what a register or memory says */
+};
+
+struct insn_next {
+	enum insn_next_kind kind;
+	unsigned len; /* 0: it cannot be decoded */
+	uint64_t target;
+};
+
+/* code: the n bytes at pc. */
+struct insn_next insn_next(const uint8_t *code, size_t n, uint64_t pc);
+
+#endif
