@@ -6,22 +6,16 @@
  * order (its cached TID, its locks). What unshare(CLONE_NEWPID) changes is the calling thread's, and it can be undone
  * only by a process with rights over the old PID namespace, which an ordinary user's daemon has not: so each cell has
  * a thread, which ends with it.
- *
- * Handshake over a socket: the child arms its parent-death signal, says so, and waits for an
- * answer; an answer proves that the parent lived after the arming, so no cell outlives its daemon.
- * Then it reports a struct err: the outcome of its set-up.
  */
 #include "cell/cell.h"
 
 #include <errno.h>
-#include <linux/keyctl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,20 +24,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "cell/handshake.h"
 #include "cell/ns.h"
+#include "cell/plain.h"
 #include "cell/userns.h"
 #include "cell/wait.h"
-
-static void default_signals(void)
-{
-	struct sigaction dfl = {.sa_handler = SIG_DFL};
-	sigset_t none;
-
-	for (int sig = 1; sig <= SIGRTMAX; sig++)
-		sigaction(sig, &dfl, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 /* The target has recorded PIDs; other processes of the cell must not take them. */
 static int leave_low_pids(struct err *e)
@@ -59,18 +44,7 @@ static int leave_low_pids(struct err *e)
 
 static int inside(int sock, struct err *e)
 {
-	char answer;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (send(sock, "a", 1, MSG_NOSIGNAL) != 1 || recv(sock, &answer, 1, 0) != 1)
-		return err_set(e, ERR_INTERNAL, "the process that started the cell has ended");
-	default_signals();
-	/*
-	 * Processes of the cell get no access to the user's keys (keyrings(7)). Where this call is refused, so is
-	 * every use of keys.
-	 */
-	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-	if (cell_wait_setup(e))
+	if (handshake_arm(sock, e) || cell_wait_setup(e))
 		return -1;
 	return ns_enter(e) || leave_low_pids(e) ? -1 : 0;
 }
@@ -78,35 +52,11 @@ static int inside(int sock, struct err *e)
 static void __attribute__((noreturn)) pid1(int sock, int (*init)(void *arg), void *arg)
 {
 	struct err e = {0};
-	int r = inside(sock, &e);
-	ssize_t sent = send(sock, &e, sizeof(e), MSG_NOSIGNAL);
+	int r;
 
-	close(sock);
-	_exit(r || sent != (ssize_t)sizeof(e) ? 127 : init(arg));
-}
-
-/* The set-up's outcome, from the child. 1: it ended before it could say. */
-static int handshake(int sock, struct err *e)
-{
-	struct err theirs;
-	char armed;
-
-	if (recv(sock, &armed, 1, 0) == 1 && send(sock, "g", 1, MSG_NOSIGNAL) == 1 &&
-	    recv(sock, &theirs, sizeof(theirs), 0) == (ssize_t)sizeof(theirs)) {
-		if (theirs.kind == ERR_NONE)
-			return 0;
-		theirs.text[sizeof(theirs.text) - 1] = 0;
-		return err_set(e, theirs.kind, "%s", theirs.text);
-	}
-	return 1;
-}
-
-static int died(int status, struct err *e)
-{
-	if (WIFSIGNALED(status))
-		return err_set(e, ERR_INTERNAL, "its first process was killed by SIG%s",
-			       sigabbrev_np(WTERMSIG(status)));
-	return err_set(e, ERR_INTERNAL, "its first process ended with status %d", WEXITSTATUS(status));
+	plain_forget();
+	r = inside(sock, &e);
+	handshake_run(sock, r, &e, init, arg);
 }
 
 /* What cell_start asks of the thread that forks, and the thread's answer. */
@@ -176,34 +126,58 @@ static int fork_pid1(struct forker *f, struct err *e)
 	return err_errno(e, ERR_HOST, "cannot make a process in a new pid namespace");
 }
 
-int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e)
+static int start(int (*fork_first)(struct forker *f, struct err *e), struct forker *f, struct cell *c, struct err *e)
 {
 	cleanup_close int ours = -1, theirs = -1;
-	struct cell c = {.pidfd = -1};
-	struct forker f;
 	int sk[2], r = -1;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sk))
-		return err_errno(e, ERR_INTERNAL, "cannot make a cell: socketpair");
-	ours = sk[0];
-	theirs = sk[1];
-	f = (struct forker){.init = init, .arg = arg, .ours = ours, .theirs = theirs};
-	if (fork_pid1(&f, e))
-		return err_wrap(e, "cannot make a cell");
-	c.pid = f.pid;
+		return err_errno(e, ERR_INTERNAL, "socketpair");
+	f->ours = ours = sk[0];
+	f->theirs = theirs = sk[1];
+	if (fork_first(f, e))
+		return -1;
+	c->pid = f->pid;
 	close(steal_fd(&theirs));
-	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
-	if (c.pidfd < 0)
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->pidfd < 0)
 		err_errno(e, ERR_HOST, "pidfd_open");
 	else
-		r = handshake(ours, e);
+		r = handshake_wait(ours, e);
 	if (r) {
-		int status = cell_kill(&c);
+		int status = cell_kill(c);
 
 		if (r > 0)
-			died(status, e);
-		return err_wrap(e, "cannot make a cell");
+			handshake_died(status, e);
+		return -1;
 	}
+	return 0;
+}
+
+static int fork_plain(struct forker *f, struct err *e)
+{
+	f->pid = plain_fork(f->init, f->arg, f->theirs);
+	return f->pid < 0 ? err_errno(e, ERR_HOST, "cannot make a process") : 0;
+}
+
+int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e)
+{
+	struct forker f = {.init = init, .arg = arg};
+	struct cell c = {.pidfd = -1, .end_signal = SIGKILL};
+
+	if (start(fork_pid1, &f, &c, e))
+		return err_wrap(e, "cannot make a cell");
+	*out = c;
+	return 0;
+}
+
+int cell_start_plain(int (*init)(void *arg), void *arg, struct cell *out, struct err *e)
+{
+	struct forker f = {.init = init, .arg = arg};
+	struct cell c = {.pidfd = -1, .end_signal = SIGTERM};
+
+	if (start(fork_plain, &f, &c, e))
+		return err_wrap(e, "cannot make a cell without namespaces");
 	*out = c;
 	return 0;
 }
@@ -225,7 +199,7 @@ int cell_kill(struct cell *c)
 
 	if (c->pid <= 0)
 		return 0;
-	kill(c->pid, SIGKILL);
+	kill(c->pid, c->end_signal);
 	cell_join(c, &status, &ignored);
 	return status;
 }

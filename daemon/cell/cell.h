@@ -21,6 +21,7 @@
 struct cell {
 	pid_t pid; /* of the cell's pid 1, as the caller sees it: its child */
 	int pidfd; /* close-on-exec; readable when the cell has ended */
+	int end_signal; /* which ends it and all that is in it */
 };
 
 /*
@@ -32,6 +33,12 @@ struct cell {
  * in the caller's user namespace: userns_enter gives it to an ordinary user's daemon.
  */
 int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
+/*
+ * As cell_start, where no namespaces can be made, and without any rights: see plain.h. out->pid is a guard, whose child
+ * runs init: the guard ends with that one's status, or when it gets SIGTERM or the caller ends; before, it kills all
+ * that the child has left behind, and removes the cell's folder. A guard that is killed (SIGKILL) leaves the folder.
+ */
+int cell_start_plain(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
 /*
  * Kills the cell, waits for its end, closes the pidfd. Fine on a cell with pid 0. Returns its wait
  * status.

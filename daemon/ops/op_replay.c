@@ -14,6 +14,7 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cell/plain.h"
 #include "ops/operations.h"
 #include "replay/navigate.h"
 #include "replay/pick.h"
@@ -31,7 +32,7 @@ struct run {
 /* Adds what the image and its fork ancestors wrote, of each image only its own part. */
 static int collect_output(struct run *r, const struct nav *n, struct err *e)
 {
-	cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", n->t.process);
+	cleanup_free char *path = str_fmt("%s/out.%04u", cell_dir(), n->t.process);
 	cleanup_buf struct buf b = {0};
 
 	if (access(path, F_OK))
@@ -45,7 +46,7 @@ static int collect_output(struct run *r, const struct nav *n, struct err *e)
 static void remove_outputs(const struct rec *rec)
 {
 	for (unsigned i = 0; i < rec->nimages; i++) {
-		cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", rec->images[i].ordinal);
+		cleanup_free char *path = str_fmt("%s/out.%04u", cell_dir(), rec->images[i].ordinal);
 
 		if (truncate(path, 0))
 			continue; /* there is none */

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cell/plain.h"
 #include "reclog/frames.h"
-#include "rlog/replay.h"
 
 /*
  * In a bounded recording a checkpoint is the start, and the process in it has the logs mapped: so these must never
@@ -44,7 +44,7 @@ static int prepare_log(const char *from, const char *to, uint64_t room, struct e
 
 static int prepare_image(const struct rec *rec, const struct rec_image *img, struct err *e)
 {
-	cleanup_free char *dir = str_fmt(REPLAY_LOGS "/p%04u", img->ordinal);
+	cleanup_free char *dir = str_fmt("%s/logs/p%04u", cell_dir(), img->ordinal);
 
 	for (unsigned i = 0; i < img->nthreads; i++) {
 		cleanup_free char *from = rec_log_path(rec, img->ordinal, img->threads[i]);

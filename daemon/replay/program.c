@@ -20,7 +20,8 @@ static char *replay_env(const char *recorded, uint32_t root, struct err *e)
 {
 	size_t len = strlen(recorded);
 	char *s = xmalloc(len + 64);
-	int n = snprintf(s, len + 64, "FRED=p:%04u:%s", root, REC_MOUNT);
+	cleanup_free char *rec = root_rec();
+	int n = snprintf(s, len + 64, "FRED=p:%04u:%s", root, rec);
 
 	if ((size_t)n > len) {
 		free(s);
@@ -55,7 +56,7 @@ int program_env(const struct rec_image *img, struct strv *env, struct err *e)
  */
 static char *path_of_copy(const struct rec *rec, const struct rec_image *img, const char *root, struct err *e)
 {
-	cleanup_free char *real = str_fmt("%s%s", root, img->exe);
+	cleanup_free char *real = str_fmt("%s%s", root, img->exe), *rec_dir = root_rec();
 	struct rec_files l;
 	char *path;
 	struct stat st;
@@ -64,7 +65,7 @@ static char *path_of_copy(const struct rec *rec, const struct rec_image *img, co
 		return xstrdup(img->exe);
 	if (rec_files_read(rec, img->ordinal, &l, e))
 		return NULL;
-	path = l.n ? str_fmt(REC_MOUNT "/files/%s", l.f[0].copy) : xstrdup(img->exe);
+	path = l.n ? str_fmt("%s/files/%s", rec_dir, l.f[0].copy) : xstrdup(img->exe);
 	rec_files_fini(&l);
 	return path;
 }

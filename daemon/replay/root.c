@@ -22,7 +22,9 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cell/plain.h"
 #include "gdb/gdb.h"
+#include "launch/launch.h"
 #include "reclog/files.h"
 #include "rlog/replay.h"
 
@@ -269,7 +271,7 @@ static int fill(const struct rec *rec, const struct rec_image *img, const uint32
 /* Is the root at own that of another recording, which was replayed in this cell before? */
 static bool is_of_another(const char *own, const struct rec *rec)
 {
-	cleanup_free char *theirs = str_fmt("%s" REC_MOUNT, own);
+	cleanup_free char *there = root_rec(), *theirs = str_fmt("%s%s", own, there);
 	struct stat a, b;
 
 	return stat(rec->dir, &a) || stat(theirs, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino;
@@ -332,15 +334,33 @@ static bool same_recorder(const struct rec *rec, const struct rec_image *img)
 	return true;
 }
 
+char *root_rec(void)
+{
+	return str_fmt("%s/rec", cell_dir());
+}
+
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
 		 bool *on_host, struct err *e)
 {
+	const struct rec_file *f;
 	struct rec_files l;
+	int r = 0;
 
 	if (rec_files_read(rec, img->ordinal, &l, e))
 		return -1;
-	*on_host = !changed(rec, img, &l) && same_recorder(rec, img);
+	f = changed(rec, img, &l);
+	*on_host = !f && same_recorder(rec, img);
+	if (cell_is_plain() && !*on_host) {
+		err_set(e, ERR_HOST,
+			"%s is not what it was when recorded; without namespaces, a program is replayed from the host's "
+			"own files (in a container, type: " LAUNCH_CONTAINER ")",
+			f ? f->real : "libfred-record.so");
+		r = -1;
+	}
 	rec_files_fini(&l);
+	own[0] = '\0';
+	if (r || cell_is_plain())
+		return r;
 	snprintf(own, 64, ROOT_DIR ".%04u", img->ordinal);
 	return mark_same(own, *on_host, e) || build(rec, img, follow, own, e) ? -1 : 0;
 }

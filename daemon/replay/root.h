@@ -14,7 +14,8 @@
 #include "reclog/rec.h"
 #include "rlog/replay.h"
 
-#define REC_MOUNT REPLAY_DIR "/rec" /* where a cell has the recording, and a root as well */
+/* Where a cell has the recording, and a root as well; malloc'd. */
+char *root_rec(void);
 
 /*
  * Prepares the start of an EXEC image. follow: the FORK images that it becomes, ended by 0; their files are for the

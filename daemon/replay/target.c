@@ -25,6 +25,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
+#include "cell/plain.h"
 #include "cell/userns.h"
 #include "cell/wait.h"
 #include "launch/launch.h"
@@ -77,7 +78,7 @@ static int make_ctl(struct target *t, struct err *e)
 	size_t size = (sizeof(struct replay_ctl) + 4095) & ~(size_t)4095;
 	cleanup_close int fd = -1;
 
-	snprintf(t->ctl_path, sizeof(t->ctl_path), REPLAY_DIR "/ctl.%04u", t->root);
+	snprintf(t->ctl_path, sizeof(t->ctl_path), "%s/ctl.%04u", cell_dir(), t->root);
 	fd = open(t->ctl_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, (off_t)size))
 		return err_errno(e, ERR_INTERNAL, "%s", t->ctl_path);
@@ -95,13 +96,18 @@ static int make_ctl(struct target *t, struct err *e)
  */
 static int bind_rec(const struct rec *rec, struct err *e)
 {
+	cleanup_free char *there = root_rec(), *logs = str_fmt("%s/logs", cell_dir());
 	struct stat a, b;
 
-	if (!stat(rec->dir, &a) && !stat(REC_MOUNT, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+	if (!stat(rec->dir, &a) && !stat(there, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return 0;
-	if (path_exists(REPLAY_LOGS) && rm_rf(REPLAY_LOGS, e))
+	if (path_exists(logs) && rm_rf(logs, e))
 		return -1;
-	return cell_mount_bind(rec->dir, REC_MOUNT, 1, e);
+	if (cell_is_plain())
+		return (unlink(there) && errno != ENOENT) || symlink(rec->dir, there) ?
+			       err_errno(e, ERR_HOST, "cannot make the link %s", there) :
+			       0;
+	return cell_mount_bind(rec->dir, there, 1, e);
 }
 
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
@@ -121,8 +127,10 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->root = root->ordinal;
 	t->base = base->ordinal;
 	t->variant = variant;
-	t->flags =
-		flags | (rec->live.process == process ? REPLAY_F_LIVE : 0) | (userns_is_own() ? REPLAY_F_DISPATCH : 0);
+	t->flags = flags | (rec->live.process == process ? REPLAY_F_LIVE : 0) |
+		   (cell_is_plain()	? REPLAY_F_OTHER_PIDS :
+		    userns_is_own() ? REPLAY_F_DISPATCH :
+				      0);
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
 	if (bind_rec(rec, e))
@@ -131,7 +139,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 		return -1;
 	if (logs_prepare(rec, root->ordinal, process, e) || timeline_build(rec, process, &opts, &t->tl, e))
 		return -1;
-	snprintf(sched, sizeof(sched), REPLAY_DIR "/sched.%04u", t->root);
+	snprintf(sched, sizeof(sched), "%s/sched.%04u", cell_dir(), t->root);
 	if (timeline_write_sched(t->tl, sched, e) || crc32c_file(sched, &t->sched_crc, &size, e))
 		return -1;
 	if (rec->control.log_limit && truncate(sched, SCHED_ROOM))
@@ -365,7 +373,7 @@ static void pin(struct target *t)
 /* Of an attempt before this one. */
 static void forget_output(const struct target *t)
 {
-	cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", t->process);
+	cleanup_free char *path = str_fmt("%s/out.%04u", cell_dir(), t->process);
 
 	if (truncate(path, 0))
 		return; /* there was none */
@@ -442,13 +450,13 @@ int target_launch(struct target *t, struct err *e)
 	ids = (struct launch_ids){img->begin.uid, img->begin.euid, img->begin.gid, img->begin.egid};
 	spec = (struct launch_spec){
 		.path = path,
-		.root = t->own_root,
+		.root = t->own_root[0] ? t->own_root : NULL,
 		.confine = &confine,
 		.argv = img->argv,
 		.envp = env.s,
 		.cwd = img->cwd[0] ? img->cwd : "/", /* "": it was removed */
 		.stack_limit = img->head.stack_limit,
-		.want_pid = rec_image_pid(img),
+		.want_pid = cell_is_plain() ? 0 : rec_image_pid(img),
 		.top = place_top_of(img->head.shim_base),
 		.null_stdio = 1,
 		.new_session = 1,

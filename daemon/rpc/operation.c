@@ -72,7 +72,7 @@ static void handle_lines(struct operation *op)
 	if (r == WIRE_FRAME_LOST)
 		op->garbled = true;
 	if (op->garbled)
-		loop_child_kill(&op->child, SIGKILL);
+		loop_child_kill(&op->child, op->end_signal);
 }
 
 static void pipe_ready(struct loop_source *src, uint32_t events)
@@ -176,11 +176,12 @@ static int start_worker(struct operation *op, struct err *e)
 
 	if (worker_start(op, &cell, &op->pipe.fd, e))
 		return -1;
+	op->end_signal = cell.end_signal;
 	op->pipe.fn = pipe_ready;
 	if (!loop_child_init(&op->child, l, cell.pid, cell.pidfd, worker_ended, e) &&
 	    !loop_add(l, &op->pipe, EPOLLIN, e))
 		return 0;
-	kill(cell.pid, SIGKILL); /* our child, not reaped yet: the PID is still its own */
+	kill(cell.pid, cell.end_signal); /* our child, not reaped yet: the PID is still its own */
 	waitpid(cell.pid, NULL, __WALL);
 	return -1;
 }
@@ -226,7 +227,7 @@ int operation_start(struct conn *c, const struct wire_method *m, json_t *id, jso
 void operation_cancel(struct operation *op)
 {
 	op->cancelled = true;
-	loop_child_kill(&op->child, SIGKILL);
+	loop_child_kill(&op->child, op->end_signal);
 }
 
 void operation_orphan_all(struct conn *c)

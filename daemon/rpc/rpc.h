@@ -48,6 +48,7 @@ struct operation {
 	json_t *request_id;
 	json_t *params;
 	struct loop_child child;
+	int end_signal; /* which ends it */
 	struct loop_source pipe;
 	struct wire_frame in;
 	json_t *final; /* the worker's last line */

@@ -2,7 +2,8 @@
 /*
  * replay.h: what the daemon's worker and the shim of a replaying process share. Freestanding.
  *
- * In a cell, /run/fred is a private tmpfs:
+ * In a cell, /run/fred is a private tmpfs. Where no namespaces can be made it is a private folder with another name,
+ * which the recorder takes from FRED, and `rec` is a symbolic link:
  *   /run/fred/rec          the recording (bind mount)
  *   /run/fred/logs         pNNNN/tNNNN.log: used instead of the recording's log if that is compressed or may change
  *   /run/fred/ctl.NNNN     struct replay_ctl, mapped at REPLAY_CTL_ADDR
@@ -132,6 +133,7 @@ enum replay_flags {
 	REPLAY_F_LIVE = 4, /* the recording goes on: the last event is yet to come, and in no log */
 	REPLAY_F_TOUCHED = 16, /* private memory may be mapped from a file: its pages are not dropped, but replaced */
 	REPLAY_F_DISPATCH = 8, /* calls are caught by Syscall User Dispatch: CRIU without privileges dumps no filters */
+	REPLAY_F_OTHER_PIDS = 16, /* the kernel chooses PIDs and TIDs; the program is shown the recorded ones */
 };
 
 enum replay_cmd {

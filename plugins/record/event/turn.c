@@ -375,13 +375,26 @@ static const struct rlog_head *map_log_in(const char *dir, const struct thr *t, 
 	return map_ro(path, G.replay_log_next, len);
 }
 
+/* The folder that is shared with the worker: it has the recording in it, by the name "rec". */
+static char *turn_dir(char *buf, char *end)
+{
+	char *p = fmt_str(buf, end, G.rec);
+
+	while (p > buf && *p != '/')
+		*p-- = 0;
+	*p = 0;
+	return p;
+}
+
 int turn_map_log(struct thr *t)
 {
 	static const uint8_t nothing[1];
 	const struct rlog_head *h;
+	char dir[300];
 	uint64_t len;
 
-	h = map_log_in(REPLAY_LOGS, t, &len);
+	fmt_str(turn_dir(dir, dir + sizeof(dir)), dir + sizeof(dir), "/logs");
+	h = map_log_in(dir, t, &len);
 	if (!h)
 		h = map_log_in(G.rec, t, &len);
 	if (!h) {
@@ -402,9 +415,9 @@ int turn_map_log(struct thr *t)
 	return 0;
 }
 
-static void dir_file(char *buf, char *end, const char *name, uint32_t process)
+void turn_file(char *buf, char *end, const char *name, uint32_t process)
 {
-	char *p = fmt_str(buf, end, REPLAY_DIR "/");
+	char *p = fmt_str(turn_dir(buf, end), end, "/");
 
 	p = fmt_str(p, end, name);
 	p = fmt_str(p, end, ".");
@@ -417,10 +430,10 @@ static uint32_t
 #define PAST_END (1ll << 40) /* in the schedule */
 void turn_map_past_end(uint64_t page)
 {
-	char path[100];
+	char path[300];
 	int fd;
 
-	dir_file(path, path + sizeof(path), "sched", scheduled);
+	turn_file(path, path + sizeof(path), "sched", scheduled);
 	fd = raw_open(path, O_RDONLY, 0);
 	if (fd < 0 || raw_failed(raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 					  MAP_PRIVATE | MAP_FIXED, fd, PAST_END)))
@@ -430,12 +443,12 @@ void turn_map_past_end(uint64_t page)
 
 void turn_attach(uint32_t process)
 {
-	char path[100];
+	char path[300];
 	struct replay_ctl *c;
 	uint64_t len;
 	int fd;
 
-	dir_file(path, path + sizeof(path), "ctl", process);
+	turn_file(path, path + sizeof(path), "ctl", process);
 	fd = raw_open(path, O_RDWR, 0);
 	if (fd < 0)
 		shim_fail("no control page");
@@ -444,7 +457,7 @@ void turn_attach(uint32_t process)
 	if (raw_failed(c) || c->magic != REPLAY_MAGIC || c->version != RLOG_VERSION)
 		shim_fail("control page of another version");
 	G.ctl = c;
-	dir_file(path, path + sizeof(path), "sched", process);
+	turn_file(path, path + sizeof(path), "sched", process);
 	if (G.sched)
 		raw2(SYS_munmap, G.sched, sizeof(*G.sched) + G.sched->slots * sizeof(struct replay_slot));
 	scheduled = process;

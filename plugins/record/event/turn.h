@@ -39,6 +39,8 @@ int turn_map_log(struct thr *t); /* maps the log of t. -1: it has none, and no e
 void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits for its turn */
 void turn_fork_child(struct thr *t); /* goes on as the child of a fork */
 void turn_map_past_end(uint64_t page); /* what is accessed there is past the end of a file: SIGBUS */
+/* The path of a file of an image in the folder that is shared with the worker (rlog/replay.h). */
+void turn_file(char *buf, char *end, const char *name, uint32_t process);
 void turn_attach(uint32_t process); /* maps the control page and the schedule of an image */
 
 /* ---- for the files of this folder ---- */

@@ -253,7 +253,7 @@ void image_show_pid(const struct rlog_image *im)
 {
 	G.shown_pid = im->pid;
 	G.shown_ppid = im->ppid;
-	G.pid_ns = im->cell_pid != 0;
+	G.pid_ns = im->cell_pid != 0 || (G.ctl->flags & REPLAY_F_OTHER_PIDS);
 	if (im->origin == RLOG_ORIGIN_EXEC)
 		G.no_clone3 = (im->outputs & RLOG_NO_CLONE3) != 0;
 }

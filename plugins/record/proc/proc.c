@@ -89,9 +89,9 @@ static int fork_result(const struct thr *t, pid_t *pid, uint64_t *child)
 
 static int has_ctl(uint32_t process)
 {
-	char path[64], *p = fmt_str(path, path + sizeof(path), REPLAY_DIR "/ctl.");
+	char path[300];
 
-	fmt_dec(p, path + sizeof(path), process, 4);
+	turn_file(path, path + sizeof(path), "ctl", process);
 	return raw2(SYS_access, path, 0) == 0;
 }
 
@@ -220,7 +220,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 				       .tls = c->tls,
 				       .child_tid = c->child_tid,
 				       .set_tid = (uint64_t)&want,
-				       .set_tid_size = 1};
+				       .set_tid_size = !(G.ctl->flags & REPLAY_F_OTHER_PIDS)};
 
 		if (follow) {
 			k.flags |= CLONE_PARENT;
@@ -236,6 +236,8 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 				G.ctl->no_checkpoint = none;
 				alias_own_take(own);
 			} else {
+				if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
+					raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
 				raw0(SYS_setsid); /* CRIU can only dump a session leader, and the parent ends */
 				outlive(me);
 			}

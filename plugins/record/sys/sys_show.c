@@ -24,12 +24,11 @@ void sys_set_outputs(uint64_t map)
 static void append_out(uint64_t stamp, uint32_t fd, const void *p, uint32_t n)
 {
 	struct replay_out h = {stamp, fd, n};
-	char path[64], *q;
+	char path[300];
 	struct iovec v[2] = {{&h, sizeof(h)}, {(void *)p, n}};
 	int f;
 
-	q = fmt_str(path, path + sizeof(path), REPLAY_DIR "/out.");
-	fmt_dec(q, path + sizeof(path), G.process, 4);
+	turn_file(path, path + sizeof(path), "out", G.process);
 	f = raw_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	if (f < 0)
 		return;

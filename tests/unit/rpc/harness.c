@@ -20,6 +20,7 @@
 static int start_plain(int (*init)(void *arg), void *arg, struct cell *out, struct err *e)
 {
 	out->pidfd = -1;
+	out->end_signal = SIGKILL;
 	out->pid = fork();
 	if (out->pid < 0)
 		return err_errno(e, ERR_HOST, "fork");

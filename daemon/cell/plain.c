@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain.c: see plain.h. The name of the cell's folder is in the environment of its processes. It is short, since it has
+ * to fit into the place of the recording's name (replay/program.c).
+ */
+#include "cell/plain.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/path.h"
+#include "cell/cell.h"
+#include "cell/handshake.h"
+#include "cell/wait.h"
+
+#define DIR_VARIABLE "FRED_CELL_DIR"
+
+const char *cell_dir(void)
+{
+	const char *dir = getenv(DIR_VARIABLE);
+
+	return dir ? dir : CELL_RUN_DIR;
+}
+
+bool cell_is_plain(void)
+{
+	return getenv(DIR_VARIABLE) != NULL;
+}
+
+void plain_forget(void)
+{
+	unsetenv(DIR_VARIABLE);
+}
+
+/* Kills the caller's children, and theirs, which become the caller's. */
+static void kill_all(void)
+{
+	struct err ignored;
+
+	for (;;) {
+		cleanup_buf struct buf b = {0};
+		const char *p;
+		char *end;
+		long pid;
+
+		if (!read_file("/proc/thread-self/children", &b, &ignored))
+			for (p = buf_str(&b); (pid = strtol(p, &end, 10)) > 0; p = end)
+				kill((pid_t)pid, SIGKILL);
+		if (waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
+			return;
+	}
+}
+
+/* Until the cell's child has ended, or the cell is to end. The child's status. */
+static int stay(pid_t child, const sigset_t *set)
+{
+	for (;;) {
+		int sig = sigwaitinfo(set, NULL), status;
+		pid_t pid;
+
+		if (sig == SIGTERM)
+			return SIGKILL;
+		while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+			if (pid == child)
+				return status;
+	}
+}
+
+static void __attribute__((noreturn)) end_as(int status)
+{
+	struct rlimit none = {0, 0};
+	sigset_t set;
+
+	if (!WIFSIGNALED(status))
+		_exit(WEXITSTATUS(status));
+	setrlimit(RLIMIT_CORE, &none);
+	handshake_default_signals();
+	raise(WTERMSIG(status));
+	sigfillset(&set);
+	_exit(127);
+}
+
+static int furnish(const char *dir, pid_t guard, struct err *e)
+{
+	if (getppid() != guard)
+		return err_set(e, ERR_INTERNAL, "the process that started the cell has ended");
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) || setenv(DIR_VARIABLE, dir, 1))
+		return err_errno(e, ERR_HOST, "cannot prepare a process without namespaces");
+	return cell_wait_setup(e);
+}
+
+static void __attribute__((noreturn)) guard_main(int (*init)(void *arg), void *arg, int sock, pid_t parent)
+{
+	char dir[] = "/tmp/fred-XXXXXX";
+	pid_t guard = getpid(), child;
+	struct err e = {0};
+	sigset_t set;
+	int status;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	handshake_default_signals();
+	sigfillset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	if (getppid() != parent || !mkdtemp(dir))
+		_exit(127);
+	child = fork();
+	if (!child) {
+		int r = handshake_arm(sock, &e) || furnish(dir, guard, &e) ? -1 : 0;
+
+		handshake_run(sock, r, &e, init, arg);
+	}
+	close_range(0, ~0u, 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	status = child > 0 ? stay(child, &set) : 127 << 8;
+	kill_all();
+	rm_rf(dir, &e);
+	end_as(status);
+}
+
+pid_t plain_fork(int (*init)(void *arg), void *arg, int sock)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid)
+		guard_main(init, arg, sock, parent);
+	return pid;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain.h: cells where no namespaces can be made, as in Docker's default sandbox (cell_start_plain in cell.h). They
+ * have the host's files and PIDs; what such a cell replays is confined by launch/confine.h alone.
+ */
+#ifndef FRED_CELL_PLAIN_H
+#define FRED_CELL_PLAIN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The caller is in a plain cell. */
+bool cell_is_plain(void);
+/* The private folder of the caller's cell: CELL_RUN_DIR, or that of a plain cell. Lives as long as the process. */
+const char *cell_dir(void);
+
+/* For cell.c: starts the guard, and its child with the other end of this socket (handshake.h). -1, errno. */
+pid_t plain_fork(int (*init)(void *arg), void *arg, int sock);
+/* For cell.c, in a cell with namespaces: the process that started it may be in a plain one. */
+void plain_forget(void);
+
+#endif
