@@ -19,8 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/crc32c.h"
+#include "base/fdio.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -133,6 +135,8 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 				      0);
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
+	if (cell_is_plain() && rights_check_plain(rec, t->root, process, e))
+		return -1;
 	if (bind_rec(rec, e))
 		return err_wrap(e, "%s", rec->dir);
 	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, &t->on_host, e))
@@ -161,13 +165,42 @@ uint64_t target_total(const struct target *t)
 	return timeline_total(t->tl);
 }
 
+static bool is_child(pid_t pid)
+{
+	siginfo_t si;
+
+	return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL);
+}
+
+/*
+ * The program can write any number into the control page. In a cell of its own, all PIDs are the cell's; in a plain one,
+ * others than those of children are not touched.
+ */
+static bool is_ours(pid_t pid)
+{
+	return !cell_is_plain() || is_child(pid);
+}
+
 /* A process that followed a fork has another PID; the old one's end is no news. */
 static bool moved_on(struct target *t)
 {
-	if (t->ctl->pid <= 0 || t->ctl->pid == t->pid)
+	pid_t now = __atomic_load_n(&t->ctl->pid, __ATOMIC_ACQUIRE);
+
+	if (now <= 0 || now == t->pid || !is_ours(now))
 		return false;
-	t->pid = t->ctl->pid;
+	t->pid = now;
 	return true;
+}
+
+pid_t target_tid(const struct target *t, uint32_t thread)
+{
+	pid_t tid = thread < RLOG_MAX_THREADS ? __atomic_load_n(&t->ctl->tid[thread], __ATOMIC_ACQUIRE) : 0;
+	char path[64];
+
+	if (tid <= 0 || !cell_is_plain())
+		return tid;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)t->pid, (int)tid);
+	return access(path, F_OK) ? 0 : tid;
 }
 
 /* A thread that is traced may stop once more (PTRACE_EVENT_EXIT). */
@@ -210,7 +243,6 @@ static void end_line(const struct target *t, uint32_t ordinal)
 {
 	struct err ignored;
 	const struct rec_image *img = rec_image(t->rec, ordinal, &ignored);
-	siginfo_t si;
 	pid_t pid;
 
 	if (!img)
@@ -218,10 +250,42 @@ static void end_line(const struct target *t, uint32_t ordinal)
 	if (ordinal != t->base)
 		end_line(t, img->head.parent);
 	pid = rec_image_pid(img);
-	if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL))
-		return; /* there is none of ours */
+	if (!is_child(pid))
+		return;
 	kill(pid, SIGKILL);
 	wait_for(pid);
+}
+
+/* A process that was forked by one of this session, and neither is traced nor has a session of its own. */
+static bool is_in_line(pid_t pid, pid_t session)
+{
+	cleanup_buf struct buf b = {0};
+	cleanup_free char *path = str_fmt("/proc/%d/status", (int)pid), *line = str_fmt("\nNSsid:\t%d", (int)session);
+	struct err ignored;
+	const char *at;
+
+	if (read_file(path, &b, &ignored) || !strstr(buf_str(&b), "\nTracerPid:\t0\n"))
+		return false;
+	at = strstr(buf_str(&b), line);
+	return at && strchr("\t\n", at[strlen(line)]);
+}
+
+/* The same where PIDs are not the recorded ones. */
+static void end_session(pid_t session)
+{
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *p;
+	char *end;
+	pid_t pid;
+
+	if (session <= 0 || session == getsid(0) || read_file("/proc/thread-self/children", &b, &ignored))
+		return;
+	for (p = buf_str(&b); (pid = (pid_t)strtol(p, &end, 10)) > 0; p = end)
+		if (is_in_line(pid, session)) {
+			kill(pid, SIGKILL);
+			wait_for(pid);
+		}
 }
 
 /*
@@ -239,10 +303,15 @@ void target_kill(struct target *t)
 {
 	t->lost.kind = ERR_NONE;
 	if (t->pid > 0) {
+		pid_t session = getsid(t->pid);
+
 		leave_fifo(); /* trace_prepare takes it again */
 		kill(t->pid, SIGKILL);
 		wait_for(t->pid);
-		end_line(t, t->process);
+		if (cell_is_plain())
+			end_session(session);
+		else
+			end_line(t, t->process);
 	}
 	t->pid = 0;
 	cell_reap_except(NULL, 0);
@@ -382,7 +451,8 @@ static void forget_output(const struct target *t)
 /* One start; it stands at position 0. */
 static int launch_once(struct target *t, const struct rec_image *img, const struct launch_spec *spec, struct err *e)
 {
-	cell_free_pid(rec_image_pid(img)); /* a lookahead fork may have been left behind */
+	if (!cell_is_plain())
+		cell_free_pid(rec_image_pid(img)); /* a lookahead fork may have been left behind */
 	reset_ctl(t);
 	forget_output(t);
 	if (fill_follow(t, t->ctl->follow, e))
@@ -435,6 +505,8 @@ int target_launch(struct target *t, struct err *e)
 	const struct rec_image *img = rec_image(t->rec, t->root, e);
 	cleanup_strv struct strv env = {0};
 	cleanup_free char *path = NULL;
+	struct rights_files files = {0};
+	struct landlock_paths paths;
 	struct launch_confine confine;
 	struct launch_spec spec;
 	struct launch_ids ids;
@@ -447,6 +519,14 @@ int target_launch(struct target *t, struct err *e)
 	if (!img || program_env(img, &env, e) || program_path(t->rec, img, t->own_root, &path, e))
 		return -1;
 	confine = rights_of(t->rec, img, t->flags & REPLAY_F_OUTPUT);
+	if (cell_is_plain()) {
+		if (rights_files_init(&files, t->rec, t->root, t->process, e)) {
+			rights_files_fini(&files);
+			return -1;
+		}
+		paths = rights_files_paths(&files);
+		confine.paths = &paths;
+	}
 	ids = (struct launch_ids){img->begin.uid, img->begin.euid, img->begin.gid, img->begin.egid};
 	spec = (struct launch_spec){
 		.path = path,
@@ -466,6 +546,7 @@ int target_launch(struct target *t, struct err *e)
 	};
 	r = objects_read(&o, t->rec, t->root, e) || launch_in_place(t, img, &spec, &o, e) ? -1 : 0;
 	objects_fini(&o);
+	rights_files_fini(&files);
 	if (!r)
 		pin(t);
 	return r;
@@ -563,6 +644,8 @@ int target_snap(struct target *t, pid_t *pid, struct err *e)
 		return err_errno(e, ERR_INTERNAL, "cannot copy the process");
 	}
 	*pid = (pid_t)t->ctl->cmd_result;
+	if (*pid <= 0 || !is_ours(*pid))
+		return err_set(e, ERR_INTERNAL, "the copy of the process is gone");
 	return 0;
 }
 

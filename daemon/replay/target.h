@@ -87,9 +87,6 @@ int target_snap(struct target *t, pid_t *pid, struct err *e);
 void target_snap_kill(pid_t pid);
 
 /* TID of a thread by ordinal, 0 when it is not alive. */
-static inline pid_t target_tid(const struct target *t, uint32_t thread)
-{
-	return thread < RLOG_MAX_THREADS ? t->ctl->tid[thread] : 0;
-}
+pid_t target_tid(const struct target *t, uint32_t thread);
 
 #endif

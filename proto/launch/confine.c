@@ -137,10 +137,56 @@ static unsigned add_own_counter(struct sock_filter *f)
 	return sizeof(own_thread) / sizeof(own_thread[0]);
 }
 
-static int install_filter(void)
+/* Refuses a call unless its argument is this. */
+static unsigned add_only(struct sock_filter *f, uint32_t nr, unsigned argument, uint32_t value)
 {
-	enum { AFTER = 7 }; /* add_own_counter's, and the refusal */
-	struct sock_filter f[ALLOWED + 16];
+	const struct sock_filter only[] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args) + 8 * argument),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(nr)),
+	};
+
+	memcpy(f, only, sizeof(only));
+	return sizeof(only) / sizeof(only[0]);
+}
+
+/* Refuses a call if its argument is this. */
+static unsigned add_never(struct sock_filter *f, uint32_t nr, unsigned argument, uint32_t value)
+{
+	const struct sock_filter never[] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args) + 8 * argument),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(nr)),
+	};
+
+	memcpy(f, never, sizeof(never));
+	return sizeof(never) / sizeof(never[0]);
+}
+
+/* What a process could do to others of its user, where they are in its PID namespace. */
+static unsigned add_others(struct sock_filter *f)
+{
+	const uint32_t signals[] = {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
+	unsigned n = add_only(f, SYS_prlimit64, 0, 0);
+
+	n += add_only(f + n, SYS_sched_setaffinity, 0, 0);
+	n += add_never(f + n, SYS_fcntl, 1, F_SETOWN);
+	n += add_never(f + n, SYS_fcntl, 1, F_SETOWN_EX);
+	if (landlock_version() >= LANDLOCK_SIGNALS)
+		return n;
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		n += add_only(f + n, signals[i], 0, (uint32_t)getpid());
+	return n + add_only(f + n, SYS_tkill, 0, (uint32_t)getpid());
+}
+
+static int install_filter(const struct launch_confine *c)
+{
+	enum { AFTER = 7, OTHERS = 5 * 9 }; /* add_own_counter's, and the refusal; add_others' */
+	struct sock_filter f[ALLOWED + 16 + OTHERS];
 	struct sock_fprog prog = {.filter = f};
 	unsigned n = 0;
 
@@ -148,6 +194,8 @@ static int install_filter(void)
 	f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
 	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
 	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(nr));
+	if (c->paths)
+		n += add_others(f + n);
 	for (unsigned i = 0; i < ALLOWED; i++)
 		f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i],
 						      (uint8_t)(ALLOWED - 1 - i + AFTER), 0);
@@ -174,7 +222,9 @@ int confine_self(const struct launch_confine *c)
 		return -1;
 	if (c->own_id && become_file_user(c))
 		return -1;
-	return c->filter ? install_filter() : 0;
+	if (c->paths && landlock_self(c->paths))
+		return -1;
+	return c->filter ? install_filter(c) : 0;
 }
 
 bool confine_may_change_id(void)

@@ -11,8 +11,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "launch/landlock.h"
+
 struct launch_confine {
 	bool filter; /* only the system calls of confine.c's list, the others fail with EPERM */
+	/*
+	 * Not NULL: it has no namespaces of its own. Of files only these are left; it can set limits and processors of
+	 * itself only, and send signals to processes with these rights only: before Linux 6.12, to itself only.
+	 */
+	const struct landlock_paths *paths;
 	/*
 	 * Its user and group ID, real, effective and saved; 0: the caller's. The kernel counts processes by user, and
 	 * does not limit those of user 0. It is set after the exec, since the auxiliary vector made there would show
