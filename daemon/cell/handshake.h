@@ -13,7 +13,8 @@
 void handshake_default_signals(void);
 /* In the child, first. */
 int handshake_arm(int sock, struct err *e);
-/* In the child, set up (failed: *e says why it is not): tells the parent, and runs init(arg), whose result is the status. */
+/* In the child, set up (failed: *e says why it is not): tells the parent, and runs init(arg), whose result is the
+ * status. */
 _Noreturn void handshake_run(int sock, int failed, const struct err *e, int (*init)(void *arg), void *arg);
 /* In the parent: the set-up's outcome, 0 or -1. 1: it ended before it could say. */
 int handshake_wait(int sock, struct err *e);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "cell/plain.h"
 #include "timetravel/cursor_int.h"
 #include "visibility/regs.h"
 
@@ -21,12 +22,13 @@ void threads_init(struct debug *d)
 /* As it is known by. One that is on no log is taken up. */
 static const struct thread_list_entry *known(struct debug *d, uint32_t ordinal, pid_t tid)
 {
-	const struct thread_list_entry *t = thread_list_find(&d->thread_list, ordinal, tid);
+	pid_t shown = target_shown_tid(&d->nav.t, ordinal, tid);
+	const struct thread_list_entry *t = thread_list_find(&d->thread_list, ordinal, shown);
 
 	if (t)
 		return t;
-	thread_list_add(&d->thread_list, d->process, ordinal, tid, 0);
-	return thread_list_find(&d->thread_list, ordinal, tid);
+	thread_list_add(&d->thread_list, d->process, ordinal, shown, 0);
+	return thread_list_find(&d->thread_list, ordinal, shown);
 }
 
 unsigned threads_list(void *arg, int *ids, unsigned max)
@@ -39,15 +41,26 @@ unsigned threads_list(void *arg, int *ids, unsigned max)
 	return n;
 }
 
+static bool has_stopped(const struct debug *d, const struct thread_list_entry *t)
+{
+	const struct segment *s = &d->cursor.in.seg;
+
+	if (!cell_is_plain())
+		return t->tid == d->cursor.tid;
+	return s->tid == d->cursor.tid && s->thread == t->ordinal;
+}
+
 pid_t threads_tid(const struct debug *d, int id)
 {
 	const struct thread_list_entry *t = thread_list_by_id(&d->thread_list, id);
 	pid_t tid = t && t->process ? target_tid(&d->nav.t, t->ordinal) : 0;
 
 	/* one that has stopped is there, also before the recorder has counted it and after its last event */
-	if (!tid && t && t->process && t->tid == d->cursor.tid)
-		return t->tid;
-	return tid && thread_list_find(&d->thread_list, t->ordinal, tid) == t ? tid : 0;
+	if (!tid && t && t->process && has_stopped(d, t))
+		return d->cursor.tid;
+	return tid && thread_list_find(&d->thread_list, t->ordinal, target_shown_tid(&d->nav.t, t->ordinal, tid)) == t
+		       ? tid
+		       : 0;
 }
 
 int threads_id(struct debug *d, pid_t tid)

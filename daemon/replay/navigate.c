@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cell/plain.h"
 #include "replay/parallel.h"
 
 #define VARIANTS 8
@@ -110,7 +111,7 @@ static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, 
 	n->t.cancelled = is_cancelled;
 	n->t.progress_ctx = n;
 	/* without a place for checkpoints everything still works, from the start each time */
-	if (ckpt_store_open(root, &n->store, &why))
+	if (!cell_is_plain() && ckpt_store_open(root, &n->store, &why))
 		log_warn("no checkpoints: %s", why.text);
 	limits.total = nav_total(n);
 	if (n->store && ckpt_store_gc(n->store, &limits, NULL, &why))

@@ -82,7 +82,8 @@ static void add_recorder(struct rights_files *f, const struct rec *rec, const st
 	cleanup_free char *copy = str_fmt("%s/files/" RLOG_SHIM_NAME, rec->dir);
 
 	for (char **v = img->envp; *v; v++) {
-		cleanup_free char *path = str_starts(*v, "LD_PRELOAD=") ? strndup(*v + 11, strcspn(*v + 11, ":")) : NULL;
+		cleanup_free char *path =
+			str_starts(*v, "LD_PRELOAD=") ? strndup(*v + 11, strcspn(*v + 11, ":")) : NULL;
 
 		if (path && same_bytes(path, copy))
 			strv_add(&f->read, path);
@@ -142,14 +143,16 @@ int rights_check_plain(const struct rec *rec, uint32_t root, uint32_t process, s
 	int version = landlock_version();
 
 	if (!version)
-		return err_set(e, ERR_HOST,
-			       "neither namespaces nor Landlock: what is in a recording could do harm here, so it is not "
-			       "replayed (in a container, type: " LAUNCH_CONTAINER
-			       "; else boot with lsm=landlock, Linux 5.13 or later)");
+		return err_set(
+			e, ERR_HOST,
+			"neither namespaces nor Landlock: what is in a recording could do harm here, so it is not "
+			"replayed (in a container, type: " LAUNCH_CONTAINER
+			"; else boot with lsm=landlock, Linux 5.13 or later)");
 	if (version < LANDLOCK_SIGNALS && root != process)
-		return err_set(e, ERR_HOST,
-			       "process %u of %s: without namespaces, a process that was forked is replayed on Linux 6.12 "
-			       "or later only (in a container, type: " LAUNCH_CONTAINER ")",
-			       process, rec->dir);
+		return err_set(
+			e, ERR_HOST,
+			"process %u of %s: without namespaces, a process that was forked is replayed on Linux 6.12 "
+			"or later only (in a container, type: " LAUNCH_CONTAINER ")",
+			process, rec->dir);
 	return 0;
 }

@@ -65,11 +65,14 @@ static bool same_on_host(const struct rec *rec, const struct rec_image *img, con
 	return real && str_eq(real, f->real) && (same_stat(real, f->copy) || same_bytes(real, copy));
 }
 
-/* The first file that is gone or changed; NULL: none is. */
-static const struct rec_file *changed(const struct rec *rec, const struct rec_image *img, const struct rec_files *l)
+/* The first file that is gone or changed; NULL: none is. at_start: of those from which the program is started, which
+ * have a path; what was mapped later is mapped from the copies. */
+static const struct rec_file *changed(const struct rec *rec, const struct rec_image *img, const struct rec_files *l,
+				      bool at_start)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (!str_eq(l->f[i].copy, RLOG_SHIM_NAME) && !same_on_host(rec, img, &l->f[i]))
+		if ((!at_start || l->f[i].path[0]) && !str_eq(l->f[i].copy, RLOG_SHIM_NAME) &&
+		    !same_on_host(rec, img, &l->f[i]))
 			return &l->f[i];
 	return NULL;
 }
@@ -339,24 +342,30 @@ char *root_rec(void)
 	return str_fmt("%s/rec", cell_dir());
 }
 
+/* In a plain cell: there is no root but the host's. */
+static int check_host(const struct rec *rec, const struct rec_image *img, const struct rec_files *l, struct err *e)
+{
+	const struct rec_file *f = changed(rec, img, l, true);
+
+	if (!f && same_recorder(rec, img))
+		return 0;
+	return err_set(
+		e, ERR_HOST,
+		"%s is gone, or not what it was when recorded: without namespaces, a program is replayed from the "
+		"host's own files (in a container, type: " LAUNCH_CONTAINER "; on a host, run fredctl as root)",
+		f ? f->real : "the recorder (libfred-record.so)");
+}
+
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
 		 bool *on_host, struct err *e)
 {
-	const struct rec_file *f;
 	struct rec_files l;
-	int r = 0;
+	int r;
 
 	if (rec_files_read(rec, img->ordinal, &l, e))
 		return -1;
-	f = changed(rec, img, &l);
-	*on_host = !f && same_recorder(rec, img);
-	if (cell_is_plain() && !*on_host) {
-		err_set(e, ERR_HOST,
-			"%s is not what it was when recorded; without namespaces, a program is replayed from the host's "
-			"own files (in a container, type: " LAUNCH_CONTAINER ")",
-			f ? f->real : "libfred-record.so");
-		r = -1;
-	}
+	*on_host = !changed(rec, img, &l, false) && same_recorder(rec, img);
+	r = cell_is_plain() ? check_host(rec, img, &l, e) : 0;
 	rec_files_fini(&l);
 	own[0] = '\0';
 	if (r || cell_is_plain())

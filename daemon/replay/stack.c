@@ -17,7 +17,7 @@
 
 struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordinal, pid_t tid)
 {
-	struct thread_name out = {.ordinal = ordinal, .tid = tid};
+	struct thread_name out = {.ordinal = ordinal, .tid = target_shown_tid(t, ordinal, tid)};
 	/* a copy has one thread, which bears its PID */
 	pid_t there = tid == target_tid(t, ordinal) && pid != t->pid ? pid : tid;
 	cleanup_free char *path = str_fmt("/proc/%d/task/%d/comm", (int)pid, (int)there);

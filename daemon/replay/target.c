@@ -19,10 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/crc32c.h"
-#include "base/fdio.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -35,6 +33,7 @@
 #include "reclog/describe.h"
 #include "replay/advice.h"
 #include "replay/diverge.h"
+#include "replay/family.h"
 #include "replay/logs.h"
 #include "replay/objects.h"
 #include "replay/program.h"
@@ -106,10 +105,22 @@ static int bind_rec(const struct rec *rec, struct err *e)
 	if (path_exists(logs) && rm_rf(logs, e))
 		return -1;
 	if (cell_is_plain())
-		return (unlink(there) && errno != ENOENT) || symlink(rec->dir, there) ?
-			       err_errno(e, ERR_HOST, "cannot make the link %s", there) :
-			       0;
+		return (unlink(there) && errno != ENOENT) || symlink(rec->dir, there)
+			       ? err_errno(e, ERR_HOST, "cannot make the link %s", there)
+			       : 0;
 	return cell_mount_bind(rec->dir, there, 1, e);
+}
+
+/* A checkpoint can be restored in namespaces only, where the recorded PIDs are free. */
+static int refuse_start(const struct rec *rec, const struct rec_image *base, struct err *e)
+{
+	return base->start ? err_set(e, ERR_HOST,
+				     "%s begins with a checkpoint, as it was bounded (--max-log), and there are no "
+				     "checkpoints "
+				     "without namespaces (in a container, type: " LAUNCH_CONTAINER
+				     "; on a host, run fredctl as root)",
+				     rec->dir)
+			   : 0;
 }
 
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
@@ -130,12 +141,12 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->base = base->ordinal;
 	t->variant = variant;
 	t->flags = flags | (rec->live.process == process ? REPLAY_F_LIVE : 0) |
-		   (cell_is_plain()	? REPLAY_F_OTHER_PIDS :
-		    userns_is_own() ? REPLAY_F_DISPATCH :
-				      0);
+		   (cell_is_plain()   ? REPLAY_F_OTHER_PIDS
+		    : userns_is_own() ? REPLAY_F_DISPATCH
+				      : 0);
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
-	if (cell_is_plain() && rights_check_plain(rec, t->root, process, e))
+	if (cell_is_plain() && (refuse_start(rec, base, e) || rights_check_plain(rec, t->root, process, e)))
 		return -1;
 	if (bind_rec(rec, e))
 		return err_wrap(e, "%s", rec->dir);
@@ -143,6 +154,8 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 		return -1;
 	if (logs_prepare(rec, root->ordinal, process, e) || timeline_build(rec, process, &opts, &t->tl, e))
 		return -1;
+	if (cell_is_plain())
+		t->nthreads = timeline_threads(t->tl, &t->threads);
 	snprintf(sched, sizeof(sched), "%s/sched.%04u", cell_dir(), t->root);
 	if (timeline_write_sched(t->tl, sched, e) || crc32c_file(sched, &t->sched_crc, &size, e))
 		return -1;
@@ -156,6 +169,7 @@ void target_fini(struct target *t)
 	target_kill(t);
 	if (t->ctl)
 		munmap(t->ctl, (sizeof(struct replay_ctl) + 4095) & ~(size_t)4095);
+	free(t->threads);
 	timeline_free(t->tl);
 	memset(t, 0, sizeof(*t));
 }
@@ -165,20 +179,12 @@ uint64_t target_total(const struct target *t)
 	return timeline_total(t->tl);
 }
 
-static bool is_child(pid_t pid)
+pid_t target_shown_tid(const struct target *t, uint32_t thread, pid_t tid)
 {
-	siginfo_t si;
-
-	return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL);
-}
-
-/*
- * The program can write any number into the control page. In a cell of its own, all PIDs are the cell's; in a plain one,
- * others than those of children are not touched.
- */
-static bool is_ours(pid_t pid)
-{
-	return !cell_is_plain() || is_child(pid);
+	for (unsigned i = 0; i < t->nthreads; i++)
+		if (t->threads[i].process == t->ctl->process && t->threads[i].ordinal == thread)
+			return t->threads[i].tid;
+	return tid;
 }
 
 /* A process that followed a fork has another PID; the old one's end is no news. */
@@ -186,52 +192,10 @@ static bool moved_on(struct target *t)
 {
 	pid_t now = __atomic_load_n(&t->ctl->pid, __ATOMIC_ACQUIRE);
 
-	if (now <= 0 || now == t->pid || !is_ours(now))
+	if (now <= 0 || now == t->pid || !family_is_ours(now))
 		return false;
 	t->pid = now;
 	return true;
-}
-
-pid_t target_tid(const struct target *t, uint32_t thread)
-{
-	pid_t tid = thread < RLOG_MAX_THREADS ? __atomic_load_n(&t->ctl->tid[thread], __ATOMIC_ACQUIRE) : 0;
-	char path[64];
-
-	if (tid <= 0 || !cell_is_plain())
-		return tid;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)t->pid, (int)tid);
-	return access(path, F_OK) ? 0 : tid;
-}
-
-/* A thread that is traced may stop once more (PTRACE_EVENT_EXIT). */
-static void wait_for_thread(pid_t tid)
-{
-	int status;
-	pid_t r;
-
-	while ((r = waitpid(tid, &status, __WALL)) == tid || (r < 0 && errno == EINTR))
-		if (r == tid && WIFSTOPPED(status))
-			ptrace(PTRACE_CONT, tid, 0, 0);
-		else if (r == tid)
-			return;
-}
-
-/* The first thread of a process can be reaped only when its tracer has seen the others go. */
-static void wait_for(pid_t pid)
-{
-	char path[64];
-	struct dirent *d;
-	cleanup_closedir DIR *dir = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (d = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
-
-		if (tid > 0 && tid != pid)
-			wait_for_thread(tid);
-	}
-	wait_for_thread(pid);
 }
 
 /*
@@ -250,42 +214,10 @@ static void end_line(const struct target *t, uint32_t ordinal)
 	if (ordinal != t->base)
 		end_line(t, img->head.parent);
 	pid = rec_image_pid(img);
-	if (!is_child(pid))
+	if (!family_is_child(pid))
 		return;
 	kill(pid, SIGKILL);
-	wait_for(pid);
-}
-
-/* A process that was forked by one of this session, and neither is traced nor has a session of its own. */
-static bool is_in_line(pid_t pid, pid_t session)
-{
-	cleanup_buf struct buf b = {0};
-	cleanup_free char *path = str_fmt("/proc/%d/status", (int)pid), *line = str_fmt("\nNSsid:\t%d", (int)session);
-	struct err ignored;
-	const char *at;
-
-	if (read_file(path, &b, &ignored) || !strstr(buf_str(&b), "\nTracerPid:\t0\n"))
-		return false;
-	at = strstr(buf_str(&b), line);
-	return at && strchr("\t\n", at[strlen(line)]);
-}
-
-/* The same where PIDs are not the recorded ones. */
-static void end_session(pid_t session)
-{
-	cleanup_buf struct buf b = {0};
-	struct err ignored;
-	const char *p;
-	char *end;
-	pid_t pid;
-
-	if (session <= 0 || session == getsid(0) || read_file("/proc/thread-self/children", &b, &ignored))
-		return;
-	for (p = buf_str(&b); (pid = (pid_t)strtol(p, &end, 10)) > 0; p = end)
-		if (is_in_line(pid, session)) {
-			kill(pid, SIGKILL);
-			wait_for(pid);
-		}
+	family_wait(pid);
 }
 
 /*
@@ -307,9 +239,9 @@ void target_kill(struct target *t)
 
 		leave_fifo(); /* trace_prepare takes it again */
 		kill(t->pid, SIGKILL);
-		wait_for(t->pid);
+		family_wait(t->pid);
 		if (cell_is_plain())
-			end_session(session);
+			family_end_session(session);
 		else
 			end_line(t, t->process);
 	}
@@ -644,7 +576,7 @@ int target_snap(struct target *t, pid_t *pid, struct err *e)
 		return err_errno(e, ERR_INTERNAL, "cannot copy the process");
 	}
 	*pid = (pid_t)t->ctl->cmd_result;
-	if (*pid <= 0 || !is_ours(*pid))
+	if (*pid <= 0 || !family_is_ours(*pid))
 		return err_set(e, ERR_INTERNAL, "the copy of the process is gone");
 	return 0;
 }

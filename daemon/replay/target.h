@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "reclog/rec.h"
 #include "reclog/timeline.h"
+#include "replay/family.h"
 #include "rlog/replay.h"
 
 #define TARGET_KILLED_BY                                                                                               \
@@ -38,6 +39,8 @@ struct target {
 	struct replay_ctl *ctl; /* shared with the process */
 	char ctl_path[64]; /* its file in the cell */
 	pid_t pid; /* 0: none is alive */
+	struct timeline_thread *threads; /* in a plain cell: all that the timeline has, with their recorded TIDs */
+	unsigned nthreads;
 	int cpu; /* the core it is pinned to; -1: none */
 	double slow_s; /* of CPU time between two events, besides what it took when recorded: see stall.h */
 	unsigned stalls; /* runs that got no further */
@@ -87,6 +90,12 @@ int target_snap(struct target *t, pid_t *pid, struct err *e);
 void target_snap_kill(pid_t pid);
 
 /* TID of a thread by ordinal, 0 when it is not alive. */
-pid_t target_tid(const struct target *t, uint32_t thread);
+static inline pid_t target_tid(const struct target *t, uint32_t thread)
+{
+	return thread < RLOG_MAX_THREADS ? family_tid(t->pid, t->ctl->tid[thread]) : 0;
+}
+
+/* The number by which people know this thread of it: the recorded TID, which in a plain cell is not the kernel's. */
+pid_t target_shown_tid(const struct target *t, uint32_t thread, pid_t tid);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "cell/plain.h"
+#include "launch/launch.h"
 #include "timetravel/cursor_int.h"
 
 int user_checkpoints_take(struct session_state *s, struct buf *out, struct err *e)
@@ -24,7 +26,11 @@ int user_checkpoints_take(struct session_state *s, struct buf *out, struct err *
 	buf_add_char(out, '\n');
 	if (r)
 		buf_addf(out, "fred: without an image: %s\n",
-			 r < 0 ? why.text : "the recording's folder cannot be written");
+			 r < 0 ? why.text
+			 : cell_is_plain()
+				 ? "there are none without namespaces, so restart N replays from the start (in a "
+				   "container, type: " LAUNCH_CONTAINER ")"
+				 : "the recording's folder cannot be written");
 	return session_state_write(s, e);
 }
 

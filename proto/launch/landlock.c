@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* landlock.c: see landlock.h, and landlock(7). The header of an older kernel does not have all that a newer one knows. */
+/* landlock.c: see landlock.h, and landlock(7). The header of an older kernel does not have all that a newer one knows.
+ */
 #include "launch/landlock.h"
 
 #include <errno.h>
@@ -67,17 +68,16 @@ int landlock_self(const struct landlock_paths *p)
 	const uint64_t written = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
 
 	rules = (int)syscall(SYS_landlock_create_ruleset, &all,
-			     version >= LANDLOCK_SIGNALS ? sizeof(all) :
-			     version >= 4		 ? 2 * sizeof(uint64_t) :
-							   sizeof(uint64_t),
+			     version >= LANDLOCK_SIGNALS ? sizeof(all)
+			     : version >= 4		 ? 2 * sizeof(uint64_t)
+							 : sizeof(uint64_t),
 			     0);
 	if (rules < 0)
 		return -1;
 	r = allow(rules, "/proc", LANDLOCK_ACCESS_FS_READ_FILE) || allow_all(rules, p->read, execute) ||
-			    allow_all(rules, p->write, written) ||
-			    syscall(SYS_landlock_restrict_self, rules, 0) ?
-		    -1 :
-		    0;
+			    allow_all(rules, p->write, written) || syscall(SYS_landlock_restrict_self, rules, 0)
+		    ? -1
+		    : 0;
 	close(rules);
 	return r;
 }

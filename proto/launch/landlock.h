@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * landlock.h: what a process may still do with files, and to other processes, where it cannot have namespaces of its
- * own (Landlock, Linux 5.13; it needs no rights). Without namespaces this stands for the root and the PID namespace that
- * a cell has: a process in such a domain can trace, or access the memory of, processes of the domain only.
+ * own (Landlock, Linux 5.13; it needs no rights). Without namespaces this stands for the root and the PID namespace
+ * that a cell has: a process in such a domain can trace, or access the memory of, processes of the domain only.
  */
 #ifndef FRED_LAUNCH_LANDLOCK_H
 #define FRED_LAUNCH_LANDLOCK_H
@@ -20,8 +20,8 @@ int landlock_version(void);
 /* From this version on, it keeps signals inside, too (Linux 6.12). */
 #define LANDLOCK_SIGNALS 6
 /*
- * For the calling thread and what it makes and executes, for ever; it must have no_new_privs. /proc stays readable. Calls
- * nothing that is not async-signal-safe. -1, errno.
+ * For the calling thread and what it makes and executes, for ever; it must have no_new_privs. /proc stays readable.
+ * Calls nothing that is not async-signal-safe. -1, errno.
  */
 int landlock_self(const struct landlock_paths *p);
 

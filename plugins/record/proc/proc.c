@@ -220,8 +220,10 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 				       .tls = c->tls,
 				       .child_tid = c->child_tid,
 				       .set_tid = (uint64_t)&want,
-				       .set_tid_size = !(G.ctl->flags & REPLAY_F_OTHER_PIDS)};
+				       .set_tid_size = 1};
 
+		if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
+			k.set_tid = k.set_tid_size = 0;
 		if (follow) {
 			k.flags |= CLONE_PARENT;
 			k.exit_signal = 0;
