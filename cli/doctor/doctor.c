@@ -41,8 +41,8 @@ static const struct doctor_check checks[] = {
 	 "as for criu-check; without checkpoints all works, and takes longer", doctor_checkpoint},
 	{"home", "$FRED_HOME: recordings, log and socket of the daemon",
 	 "set FRED_HOME to a folder of yours on a disk with free space", doctor_home},
-	{"tier", "what works here as a whole: recording is for everybody, replaying needs namespaces",
-	 "record here, fredctl pack, and replay on another host; or as for privileges", doctor_tier},
+	{"tier", "what works here as a whole: without namespaces, replays are limited",
+	 "as for privileges; or fredctl pack, and replay on another host", doctor_tier},
 	{"pmu", "hardware counters: fred does not need them (rr does)", "nothing to do", doctor_pmu},
 	{0},
 };

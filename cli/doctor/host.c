@@ -200,13 +200,29 @@ void doctor_perf(struct doctor_result *r)
 	child_warns(r, in_child(try_perf));
 }
 
+/* What is replayed is confined by Landlock then (daemon/replay/rights.c). */
+static void say_tier_2(struct doctor_result *r, int landlock)
+{
+	buf_add_str(&r->found, "tier 2, no namespaces: ");
+	if (!landlock) {
+		buf_add_str(&r->found,
+			    "programs are recorded; recordings are not replayed, since there is no Landlock");
+		r->status = DOCTOR_MISSING;
+		return;
+	}
+	buf_add_str(&r->found,
+		    "replays begin at the program's start (no checkpoints), and need its files as they were");
+	if (landlock < LANDLOCK_SIGNALS)
+		buf_add_str(&r->found, "; processes that were forked are not replayed (before Linux 6.12)");
+	r->status = DOCTOR_WARN;
+}
+
 void doctor_tier(struct doctor_result *r)
 {
 	cleanup_free char *said = NULL;
 
 	if (in_child(try_namespaces)) {
-		buf_add_str(&r->found, "tier 2, no namespaces: programs are recorded; recordings are not replayed");
-		r->status = DOCTOR_MISSING;
+		say_tier_2(r, landlock_version());
 		return;
 	}
 	buf_addf(&r->found, "%s: everything works",

@@ -54,6 +54,8 @@ static void kill_all(void)
 		if (!read_file("/proc/thread-self/children", &b, &ignored))
 			for (p = buf_str(&b); (pid = strtol(p, &end, 10)) > 0; p = end)
 				kill((pid_t)pid, SIGKILL);
+		while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+			;
 		if (waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
 			return;
 	}

@@ -65,13 +65,19 @@ static bool same_on_host(const struct rec *rec, const struct rec_image *img, con
 	return real && str_eq(real, f->real) && (same_stat(real, f->copy) || same_bytes(real, copy));
 }
 
+/* By a name that means the same to others (program.c). */
+static bool is_named(const struct rec_file *f)
+{
+	return f->path[0] && !str_starts(f->path, "/proc/") && !str_starts(f->path, "/dev/fd/");
+}
+
 /* The first file that is gone or changed; NULL: none is. at_start: of those from which the program is started, which
  * have a path; what was mapped later is mapped from the copies. */
 static const struct rec_file *changed(const struct rec *rec, const struct rec_image *img, const struct rec_files *l,
 				      bool at_start)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if ((!at_start || l->f[i].path[0]) && !str_eq(l->f[i].copy, RLOG_SHIM_NAME) &&
+		if ((!at_start || is_named(&l->f[i])) && !str_eq(l->f[i].copy, RLOG_SHIM_NAME) &&
 		    !same_on_host(rec, img, &l->f[i]))
 			return &l->f[i];
 	return NULL;

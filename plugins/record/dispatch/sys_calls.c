@@ -204,7 +204,7 @@ long call_vm_writev(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		crc = sys_check_iov(0, (const struct iovec *)a[1], (unsigned long)a[2]);
 	ret = sys_do_walk(t, SYS_process_vm_writev, a, 6, crc, walk_nothing, 0);
 	if (G.mode == SHIM_REPLAY && ret > 0)
-		raw6(SYS_process_vm_writev, a[0], a[1], a[2], a[3], a[4], a[5]);
+		raw6(SYS_process_vm_writev, raw0(SYS_getpid), a[1], a[2], a[3], a[4], a[5]);
 	return ret;
 }
 

@@ -47,6 +47,16 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
+/* In the folder that the worker shares with the replay: FRED=p:NNNN:FOLDER/rec */
+static const char *in_cell(const char *name)
+{
+	static char path[4096];
+	const char *fred = getenv("FRED"), *end = fred && strlen(fred) > 7 ? strstr(fred + 7, "/rec") : NULL;
+
+	snprintf(path, sizeof(path), "%.*s/%s", end ? (int)(end - fred - 7) : 9, end ? fred + 7 : "/run/fred", name);
+	return path;
+}
+
 static int can_open(const char *path, int flags)
 {
 	int fd = open(path, flags, 0600);
@@ -141,6 +151,8 @@ static int signal_worker(void)
 {
 	kill(1, SIGKILL);
 	kill(1, SIGSTOP);
+	kill(getppid(), SIGKILL);
+	kill(getppid(), SIGSTOP);
 	return 0;
 }
 
@@ -256,32 +268,34 @@ static int fork_bomb(void)
 static int use_memory(void)
 {
 	char text[16] = "";
-	int fd = open("/proc/self/oom_score_adj", O_RDWR);
+	int fd = open("/proc/self/oom_score_adj", O_RDONLY);
 
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || atoi(text) != 1000)
 		return 1;
-	return pwrite(fd, "-1", 2, 0) == 2;
+	fd = open("/proc/self/oom_score_adj", O_WRONLY);
+	return fd >= 0 && write(fd, "-1", 2) == 2;
 }
 
 static int write_recording(void)
 {
-	static const char *const name[] = {"/run/fred/rec/meta.json", "/run/fred/rec/p0001/t0001.log", "/run/fred/rec/control",
-					   "/run/fred/rec/p0001/image", "/run/fred/rec/files/libfred-record.so",
-					   "/run/fred/sched.0001"};
+	static const char *const names[] = {"rec/meta.json", "rec/p0001/t0001.log", "rec/control", "rec/p0001/image",
+					    "rec/files/libfred-record.so", "sched.0001"};
 
-	for (unsigned i = 0; i < sizeof(name) / sizeof(name[0]); i++)
-		if (can_open(name[i], O_WRONLY) || !unlink(name[i]) || !truncate(name[i], 0) || !chmod(name[i], 0777) ||
-		    !rename(name[i], "/run/fred/rec/other"))
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *name = in_cell(names[i]);
+
+		if (can_open(name, O_WRONLY) || !unlink(name) || !truncate(name, 0) || !chmod(name, 0777) ||
+		    !rename(name, "other"))
 			return 1;
-	return can_open("/run/fred/rec/new", O_WRONLY | O_CREAT) || !mkdir("/run/fred/rec/dir", 0700);
+	}
+	return can_open(in_cell("rec/new"), O_WRONLY | O_CREAT) || !mkdir(in_cell("rec/dir"), 0700);
 }
 
 /* What the worker opens later must not lead elsewhere. */
 static int plant_links(void)
 {
-	return !symlink("/etc/passwd", "/run/fred/ctl.0002") || !symlink("/etc/passwd", "/run/fred/out.0002") ||
-	       !rename("/run/fred/ctl.0001", "/run/fred/x") || !unlink("/run/fred/ctl.0001") ||
-	       !symlink("/etc/passwd", "/run/x");
+	return !symlink("/etc/passwd", in_cell("ctl.0002")) || !symlink("/etc/passwd", in_cell("out.0002")) ||
+	       !rename(in_cell("ctl.0001"), "x") || !unlink(in_cell("ctl.0001")) || !symlink("/etc/passwd", "/run/x");
 }
 
 /* A process that is left must not be there when the worker is gone; its name is for the test to find. */
