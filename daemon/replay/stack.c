@@ -23,6 +23,10 @@ struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordin
 	cleanup_free char *path = str_fmt("/proc/%d/task/%d/comm", (int)pid, (int)there);
 	cleanup_fclose FILE *f = fopen(path, "re");
 
+	if (!f && pid != t->pid) { /* where PIDs are not the recorded ones, the process has another TID by now */
+		str_set(&path, "/proc/%d/comm", (int)pid);
+		f = fopen(path, "re");
+	}
 	if (f && fgets(out.name, sizeof(out.name), f))
 		out.name[strcspn(out.name, "\n")] = '\0';
 	return out;

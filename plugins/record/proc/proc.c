@@ -191,6 +191,17 @@ static void outlive(pid_t parent)
 	raw1(SYS_close, gone.fd);
 }
 
+/* In the child, before it may be looked at: the recorded PID, where the kernel has written another one. */
+static void show_own_pid(const struct clone_args *c, uint32_t child)
+{
+	struct rlog_image im;
+
+	if (!(c->flags & CLONE_CHILD_SETTID) || image_read_image(child, &im))
+		return;
+	if (im.cell_pid || (G.ctl->flags & REPLAY_F_OTHER_PIDS))
+		*(int *)c->child_tid = im.pid;
+}
+
 static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_t sp, ucontext_t *uc)
 {
 	uint64_t child;
@@ -243,9 +254,8 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 				raw0(SYS_setsid); /* CRIU can only dump a session leader, and the parent ends */
 				outlive(me);
 			}
+			show_own_pid(c, (uint32_t)child);
 			init_fork_child(t, (uint32_t)child, 0);
-			if (c->flags & CLONE_CHILD_SETTID)
-				pid_ns_show((int *)c->child_tid, G.shown_pid);
 			return child_return(self, sp, uc);
 		}
 		alias_own_drop(own);
