@@ -57,7 +57,7 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e);
 struct pollfd;
 int bridge_signalled(struct bridge *b, const struct pollfd *p);
 /*
- * Accepts the next connection of a worker that goes on running, into b->worker. 0; 1: the user wants to stop; -1 with
+ * Accepts the next connection of a worker that is still running, into b->worker. 0; 1: the user wants to stop; -1 with
  * e set.
  */
 int bridge_next(struct bridge *b, struct err *e);

@@ -26,7 +26,8 @@ struct session {
 
 /* Begins a session. params: of the method `debug`. session_fini in any case. */
 int session_new(struct session *s, const json_t *params, struct err *e);
-/* Opens one that does not run, to go on with it. id: as for session_find. *params: of `debug`, a new reference. */
+/* Opens a session that is not running, to continue it. id: as for session_find. *params: of `debug`, a new reference.
+ */
 int session_resume(struct session *s, const char *id, json_t **params, struct err *e);
 void session_fini(struct session *s);
 /* Removes a new session. */
@@ -54,8 +55,8 @@ int session_list(struct session_infos *out, struct err *e);
 void session_infos_fini(struct session_infos *all);
 /* A session as `fredctl sessions --json` has it (fredctl(1)). New reference. */
 json_t *session_info_json(const struct session_info *s);
-/* One by its id; NULL or "latest": the one that was used last. running: only of those that run. ERR_USAGE: there is
- * none. */
+/* One by its id; NULL or "latest": the one that was used last. running: only among running sessions. ERR_USAGE: there
+ * is none. */
 int session_find(const char *id, bool running, struct session_info *out, struct err *e);
 /* Removes one that does not run. */
 int session_remove(const char *id, struct err *e);

@@ -63,7 +63,7 @@ struct dap {
 	bool running; /* GDB said so */
 	bool by_console; /* a command of its command line resumed it: GDB reads no other command before that one ends */
 	bool back; /* the last move was backwards */
-	bool entry; /* the next stop is that of the start */
+	bool entry; /* the next stop is the one at the start */
 	bool stop_on_entry, placed; /* of launch; placed: it begins at a position */
 	bool done;
 };

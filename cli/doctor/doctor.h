@@ -13,13 +13,13 @@ enum doctor_status { DOCTOR_OK, DOCTOR_WARN, DOCTOR_MISSING };
 /* What a check found. */
 struct doctor_result {
 	enum doctor_status status;
-	struct buf found; /* what there is: "6.1.0", "not found" ... */
+	struct buf found; /* the state found: "6.1.0", "not found" ... */
 	const char *advice; /* what to do when it is not ok; NULL: see the check's own */
 };
 
 struct doctor_check {
 	const char *name;
-	const char *means; /* the purpose of what is checked */
+	const char *means; /* the purpose of the checked item */
 	const char *advice; /* what to do when it is missing */
 	void (*run)(struct doctor_result *r);
 };

@@ -31,7 +31,7 @@ struct hunt {
 	double began_s, looked_s, read_s;
 	uint64_t limit; /* local runs; UINT64_MAX: no bound */
 	uint64_t block; /* runs of a claim */
-	uint64_t next, end; /* what is left of the claim that is being worked off */
+	uint64_t next, end; /* the remaining runs of the current claim: [next, end) */
 	uint64_t *again; /* runs that were lost, to be done once more */
 	size_t nagain;
 	unsigned lost;
@@ -40,7 +40,7 @@ struct hunt {
 	unsigned without_values; /* runs at whose end one had none, if that was so of all: why */
 	char *no_value;
 	bool stopping; /* nothing is begun any more */
-	bool hurry; /* what is under way is ended */
+	bool hurry; /* runs and searches in progress are ended */
 	enum hunt_stop why;
 	struct err error; /* of HUNT_ERROR */
 	int signal;
@@ -60,7 +60,7 @@ void hunt_note(const struct hunt *h, const char *fmt, ...) __attribute__((format
 void settle(struct hunt *h, struct job *j, int status);
 /* Fails if an invariant had no value at the end of any run: it is a mistake of the user. */
 void settle_check_values(struct hunt *h);
-/* Claims the next failure whose cause nobody searches for yet. NULL: there is none. */
+/* Claims the next failure whose cause is not being searched for yet. NULL: there is none. */
 struct failure *settle_next_cause(struct hunt *h);
 /* The name of a claim to the block of runs that this one is in: "b0000000012". malloc'd. */
 char *settle_block(const struct hunt *h, uint64_t local);

@@ -23,7 +23,7 @@ struct failure {
 	json_t *fail;
 	char *dir; /* absolute */
 	json_t *cause; /* NULL: not known yet */
-	bool assumed; /* the cause is that of others that failed the same way */
+	bool assumed; /* taken to be the cause of earlier runs that failed in the same way */
 };
 
 struct ledger {
@@ -35,7 +35,7 @@ struct ledger {
 	uint64_t prefix; /* all local numbers below are done */
 	struct plan_tally tally; /* of all */
 	uint64_t runs, failed, skipped;
-	double longest_s; /* of those that passed */
+	double longest_s; /* of the runs that passed */
 	struct failure *failures; /* by run */
 	size_t nfailures;
 	struct strv files; /* journals, and how far they have been read */

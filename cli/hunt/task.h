@@ -9,7 +9,7 @@
 
 /* {host, boot, pid}: this process, for tasks/TASK.json. New reference. */
 json_t *task_self(void);
-/* Locks an open task file as that of a process that lives: until it ends, or closes any descriptor of that file. */
+/* Locks an open task file, to show that its process is alive: until it ends, or closes any descriptor of that file. */
 bool task_lock(int fd);
 /*
  * Does the process that wrote this file live? On the same machine its lock tells that, in whichever PID namespace it

@@ -16,7 +16,7 @@
 struct live_term {
 	bool on; /* there is one, and it was ours */
 	pid_t debugger; /* its process group */
-	pid_t program; /* that of the program which had it last; 0: none */
+	pid_t program; /* the process group that had it last; 0: none */
 	bool known; /* program_modes are set */
 	struct termios debugger_modes, program_modes;
 };
@@ -48,7 +48,7 @@ struct live {
 	char *cwd; /* of the next program; NULL: this process's */
 	pid_t tid; /* the thread of the last stop */
 	struct rsp_stop stop; /* the last one */
-	int passed; /* the signal with which its thread goes on now; 0: none */
+	int passed; /* the signal with which its thread is resumed now; 0: none */
 	uint64_t kept_back; /* bit N - 1: signal N is not for the program (GDB's `handle ... nopass`) */
 	int sent; /* one of GDB's that is on its way, and does not stop it again; 0: none */
 	bool stuck; /* GDB 13 never ends a step over a breakpoint in which the program dies, and resumes no other one */
@@ -75,7 +75,7 @@ void live_term_to_debugger(struct live_term *t);
 
 /* ---- run.c ---- */
 
-/* Resumes the program until an event that GDB has to be told of. */
+/* Resumes the program until an event that must be reported to GDB. */
 int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e);
 /* Is the stopped thread in a call of the recorder's? Then *r becomes the registers of the caller. */
 bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r);
@@ -84,7 +84,7 @@ bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r);
 
 /* Is it a signal that the recorder or libc uses internally? GDB does not see it. */
 bool live_is_internal(struct trace *t, const siginfo_t *si);
-/* Has it been sent to the stopped process, and is there a thread to take it when it goes on? */
+/* Has it been sent to the stopped process, and is there a thread to take it when the process is resumed? */
 bool live_is_coming(const struct group *g, int sig);
 /* Has the process a handler for it? */
 bool live_is_caught(pid_t pid, int sig);

@@ -17,7 +17,7 @@ struct keeper;
 int complete_recording(const char *dir, json_t *meta, const struct rlog_control *c, double compress_s, struct err *e);
 /*
  * The program has ended before processes that it started: forks a process that waits until nothing records into DIR,
- * and then completes the recording. The keeper (NULL: there is none) goes on serving there.
+ * and then completes the recording. The keeper (NULL: there is none) continues to serve.
  */
 void complete_in_background(const char *dir, json_t *meta, struct rlog_control *c, struct keeper *k);
 

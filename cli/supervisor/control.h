@@ -13,7 +13,7 @@
 struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint64_t chaos_seed,
 				    enum rlog_malloc malloc_mode, struct err *e);
 void control_unmap(struct rlog_control *c);
-/* The i-th note as one line of text, malloc'd; "": it was withdrawn; NULL: there are no more. */
+/* The i-th note as one line of text, malloc'd; "": it was withdrawn; NULL: there is no i-th note. */
 char *control_note(const struct rlog_control *c, unsigned i);
 /* Has the recorder noted a deadlock of all threads? */
 bool control_is_deadlock(const struct rlog_control *c);

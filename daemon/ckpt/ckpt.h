@@ -29,7 +29,7 @@ char *ckpt_criu_path(struct err *e);
 
 /*
  * Writes the image of process pid (and of its descendants) into the folder dir, made if missing.
- * The process goes on afterwards where it was, its threads again in the calls they were in; if a
+ * The process then continues where it was, its threads again in the calls they were in; if a
  * signal had stopped it, it is stopped again. dir/dump.log is CRIU's log; on failure the message
  * has its last error lines. ERR_HOST: CRIU is missing; ERR_INTERNAL: it failed.
  */

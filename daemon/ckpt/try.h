@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* try.h: does a checkpoint work on this host? A process of two threads is dumped, ended, restored, and goes on. */
+/* try.h: does a checkpoint work on this host? A process of two threads is dumped, ended, restored, and continues. */
 #ifndef FRED_CKPT_TRY_H
 #define FRED_CKPT_TRY_H
 

@@ -11,12 +11,16 @@
 #include "insn/insn.h"
 #include "replay/stack.h"
 
-#define CAP_FIRST 1024 /* a power of two */
-#define HASH 0x9e3779b97f4a7c15ull
+/* Of a table: places stay where they are, and entries do not. */
+struct place_entry {
+	uint64_t pc;
+	struct code_place *at;
+};
 
 void places_init(struct places *p, const struct rec *rec)
 {
 	memset(p, 0, sizeof(*p));
+	table_init(&p->at, sizeof(struct place_entry));
 	sources_init(&p->sources, rec);
 }
 
@@ -37,18 +41,14 @@ void places_fini(struct places *p)
 	drop_copy(p);
 	gdb_free(p->g);
 	sources_fini(&p->sources);
-	for (size_t k = 0; k < p->cap; k++) {
-		struct code_place *x = p->v[k];
-
-		if (!x)
-			continue;
-		free(x->function);
-		free(x->file);
-		free(x->text);
-		free(x->code);
-		free(x);
+	for (struct place_entry *y = NULL; (y = table_next(&p->at, y));) {
+		free(y->at->function);
+		free(y->at->file);
+		free(y->at->text);
+		free(y->at->code);
+		free(y->at);
 	}
-	free(p->v);
+	table_fini(&p->at);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -62,7 +62,7 @@ static int code_of(pid_t pid, uint64_t *hash, struct err *e)
 	f = fopen(path, "re");
 	if (!f)
 		return err_errno(e, ERR_INTERNAL, "%s", path);
-	*hash = HASH;
+	*hash = 0xcbf29ce484222325ull; /* FNV-1a */
 	while (fgets(line, sizeof(line), f)) {
 		const char *rights = strchr(line, ' ');
 
@@ -90,28 +90,6 @@ int places_see(struct places *p, const struct segcur *in, struct trace *t, struc
 	if (!p->g || segment_copy(&in->seg, t, &p->copy, e))
 		return -1;
 	return gdb_attach(p->g, p->copy, e);
-}
-
-static struct code_place **slot_of(struct places *p, uint64_t pc)
-{
-	size_t k = (size_t)(pc * HASH >> 20) & (p->cap - 1);
-
-	while (p->v[k] && p->v[k]->pc != pc)
-		k = (k + 1) & (p->cap - 1);
-	return &p->v[k];
-}
-
-static void grow(struct places *p)
-{
-	struct code_place **old = p->v;
-	size_t n = p->cap;
-
-	p->cap = n ? n * 2 : CAP_FIRST;
-	p->v = xcalloc(p->cap, sizeof(struct code_place *));
-	for (size_t k = 0; k < n; k++)
-		if (old[k])
-			*slot_of(p, old[k]->pc) = old[k];
-	free(old);
 }
 
 /* "puts@plt" is a call of puts. */
@@ -152,23 +130,19 @@ static void ask(struct places *p, struct code_place *x)
 
 const struct code_place *places_at(struct places *p, uint64_t pc)
 {
-	struct code_place **slot;
+	struct place_entry *y = table_add(&p->at, pc);
 
-	if (p->n * 2 >= p->cap)
-		grow(p);
-	slot = slot_of(p, pc);
-	if (!*slot) {
-		*slot = xcalloc(1, sizeof(**slot));
-		(*slot)->pc = pc;
-		p->n++;
-		ask(p, *slot);
+	if (!y->at) {
+		y->at = xcalloc(1, sizeof(*y->at));
+		y->at->pc = pc;
+		ask(p, y->at);
 	}
-	return *slot;
+	return y->at;
 }
 
 const char *places_code(struct places *p, const struct code_place *at)
 {
-	struct code_place *x = *slot_of(p, at->pc);
+	struct code_place *x = ((const struct place_entry *)table_find(&p->at, at->pc))->at;
 	uint8_t code[INSN_BYTES];
 	struct err ignored;
 	size_t n = sizeof(code);

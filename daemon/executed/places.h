@@ -6,12 +6,13 @@
 #ifndef FRED_EXECUTED_PLACES_H
 #define FRED_EXECUTED_PLACES_H
 
+#include "base/table.h"
 #include "gdb/gdb.h"
 #include "reclog/sources.h"
 #include "segcursor/segcursor.h"
 
 struct code_place {
-	uint64_t pc; /* 0: an empty slot of the table */
+	uint64_t pc;
 	char *function, *file, *text; /* NULL: unknown; text: the line of source */
 	int line; /* 0: unknown */
 	char *code; /* the instruction, as text, once places_code was called */
@@ -22,8 +23,7 @@ struct places {
 	pid_t copy; /* 0: none */
 	uint64_t mapped; /* a hash of where the copy has code */
 	struct sources sources;
-	struct code_place **v; /* a hash table */
-	size_t n, cap;
+	struct table at; /* by address: the places that were asked for */
 };
 
 void places_init(struct places *p, const struct rec *rec);

@@ -7,60 +7,19 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/table.h"
 #include "executed/control.h"
 
 #define WORD 8u
 /* Registers that a call may change (System V ABI): all but rbx, rbp and r12 to r15. */
 #define CALLER_SAVED ~(1ull << INSN_RBX | 1ull << INSN_RBP | 0xf000ull)
-#define HASH 0x9e3779b97f4a7c15ull
 
 /* ---- words of memory, with a bit for each byte ---- */
 
 struct word {
-	uint64_t key; /* address / 8 + 1; 0: an empty place */
+	uint64_t key; /* address / 8 + 1 */
 	uint8_t bytes;
 };
-
-struct words {
-	struct word *v;
-	size_t n, cap; /* cap: a power of two */
-};
-
-static struct word *place_of(struct words *w, uint64_t key)
-{
-	size_t k = (size_t)(key * HASH >> 20) & (w->cap - 1);
-
-	while (w->v[k].key && w->v[k].key != key)
-		k = (k + 1) & (w->cap - 1);
-	return &w->v[k];
-}
-
-static void grow(struct words *w)
-{
-	struct word *old = w->v;
-	size_t n = w->cap;
-
-	w->cap = n ? n * 2 : 1024;
-	w->v = xcalloc(w->cap, sizeof(*w->v));
-	for (size_t k = 0; k < n; k++)
-		if (old[k].key)
-			*place_of(w, old[k].key) = old[k];
-	free(old);
-}
-
-static struct word *word_at(struct words *w, uint64_t key)
-{
-	struct word *at;
-
-	if (w->n * 2 >= w->cap)
-		grow(w);
-	at = place_of(w, key);
-	if (!at->key) {
-		at->key = key;
-		w->n++;
-	}
-	return at;
-}
 
 /* The bytes of the word that begins at `word` that [addr, addr + len) has. */
 static uint8_t bytes_of(uint64_t word, uint64_t addr, uint64_t len)
@@ -74,17 +33,16 @@ static uint8_t bytes_of(uint64_t word, uint64_t addr, uint64_t len)
 enum change { ADD, REMOVE };
 
 /* Adds or removes the bytes of an access. Were some there? */
-static bool change(struct words *w, const struct slice_access *a, enum change deed)
+static bool change(struct table *w, const struct slice_access *a, enum change deed)
 {
 	bool any = false;
 
 	for (uint64_t at = a->addr & ~(uint64_t)(WORD - 1); at < a->addr + a->len; at += WORD) {
-		struct word *word;
+		struct word *word = deed == ADD ? table_add(w, at / WORD + 1) : table_find(w, at / WORD + 1);
 		uint8_t bytes = bytes_of(at, a->addr, a->len);
 
-		if (deed == REMOVE && !w->cap)
-			return false;
-		word = deed == ADD ? word_at(w, at / WORD + 1) : place_of(w, at / WORD + 1);
+		if (!word)
+			continue;
 		any |= (word->bytes & bytes) != 0;
 		word->bytes = (uint8_t)(deed == ADD ? word->bytes | bytes : word->bytes & ~bytes);
 	}
@@ -149,7 +107,7 @@ void slice_add_control(struct slice *s, uint32_t index)
 
 struct wanted {
 	uint64_t *regs; /* by thread */
-	struct words memory;
+	struct table memory; /* of struct word */
 };
 
 /* Does it make something that is wanted? That is wanted no more. */
@@ -179,7 +137,7 @@ static void want(const struct slice *s, const struct slice_done *d, const struct
 			change(&w->memory, &a[k], ADD);
 }
 
-static void touch(struct words *w, const struct slice_done *d, const struct slice_access *a)
+static void touch(struct table *w, const struct slice_done *d, const struct slice_access *a)
 {
 	for (unsigned k = 0; k < d->accesses; k++)
 		change(w, &a[k], ADD);
@@ -195,9 +153,12 @@ static void want_control(struct slice *s, size_t k)
 void slice_compute(struct slice *s, size_t criterion)
 {
 	struct wanted w = {.regs = xcalloc(SLICE_THREADS, sizeof(*w.regs))};
-	struct words all = {0}, in = {0};
+	struct table all, in;
 	size_t at = s->naccesses;
 
+	table_init(&w.memory, sizeof(struct word));
+	table_init(&all, sizeof(struct word));
+	table_init(&in, sizeof(struct word));
 	for (size_t k = s->n; k; k--) {
 		struct slice_done *d = &s->done[k - 1];
 		const struct slice_access *a;
@@ -222,8 +183,8 @@ void slice_compute(struct slice *s, size_t criterion)
 	}
 	s->words = all.n;
 	s->words_in = in.n;
-	free(all.v);
-	free(in.v);
-	free(w.memory.v);
+	table_fini(&all);
+	table_fini(&in);
+	table_fini(&w.memory);
 	free(w.regs);
 }

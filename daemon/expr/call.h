@@ -35,7 +35,7 @@ struct call {
 	bool is_virtual; /* it stands in the table of the object, the first argument */
 	unsigned slot;
 	bool floating; /* returns a float or double */
-	unsigned nargs, wanted; /* how many are given; the function wants so many at least (0: not known) */
+	unsigned nargs, wanted; /* given arguments; the least number that the function takes (0: unknown) */
 	struct call_arg arg[CALL_ARGS];
 };
 

@@ -26,7 +26,7 @@
 struct expr_place {
 	pid_t tid;
 	int frame;
-	char *line; /* how `maint agent-eval` is told of its line of source; "": it has none */
+	char *line; /* the argument of `maint agent-eval` for its source line; "": it has none */
 };
 
 struct expr_code {

@@ -42,7 +42,7 @@ struct expr_value {
 	enum search_value truth;
 	bool known; /* value is meaningful (compiled expressions) */
 	bool invalid; /* SEARCH_ERROR, and in any state of the program, since GDB does not accept it */
-	bool ended; /* SEARCH_ERROR: the copy was killed here, because its call waited in vain */
+	bool ended; /* SEARCH_ERROR: the copy was killed here, because its call would have waited for ever */
 	int64_t value;
 	char text[160]; /* as GDB prints it; with SEARCH_ERROR: why it has none */
 	bool told; /* words are all that the value depends on */

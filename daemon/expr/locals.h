@@ -28,7 +28,7 @@ struct expr_locals {
 };
 
 /*
- * If name is a variable of this frame (in memory, in a register or gone), adds what is known of it. 1: it
+ * If name is a variable of this frame (in memory, in a register or gone), adds its description. 1: it
  * is none. 0: done. -1: GDB failed.
  */
 int expr_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct expr_locals *l, struct err *e);

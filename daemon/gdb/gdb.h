@@ -2,7 +2,7 @@
 /*
  * gdb.h: an unmodified GDB (13 or later) as a tool: attach to a stopped process, evaluate, unwind, look
  * up lines. Synchronous; every call has a deadline. Nothing here lets the process run, except
- * expressions with calls into it (gdb_eval) and what gdb_console or gdb_cmd are told to do.
+ * expressions with calls into it (gdb_eval) and commands given to gdb_console or gdb_cmd.
  *
  * tid: a thread by its kernel TID, as GDB sees it; 0: the one selected last (after attaching: the
  * first). frame: a level, 0 the innermost.
@@ -143,7 +143,7 @@ int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int tim
 
 /*
  * Takes the language of this frame's code for good, also where GDB stands in code of unknown language later. Where the
- * frame has no source, it is that of main. What GDB cannot tell is left as it is.
+ * frame has no source, it is that of main. Fields that GDB does not know are left unchanged.
  */
 int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e);
 

@@ -14,7 +14,7 @@
 
 #define MI_MAX_DEPTH 100
 
-/* The value is the character that starts such a line. */
+/* The value is the first character of such a line. */
 enum mi_type {
 	MI_RESULT = '^',
 	MI_EXEC = '*',

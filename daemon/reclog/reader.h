@@ -22,7 +22,7 @@ struct reader {
 	size_t mapped; /* bytes that are ours to unmap */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
 	int32_t pid; /* set by the owner: whose log it is; 0: unknown */
-	uint64_t start, start_stamp; /* set by the owner: where what is left of it begins; 0: after its head */
+	uint64_t start, start_stamp; /* set by the owner: where the rest of the log begins; 0: after its head */
 	struct rlog_head head;
 };
 

@@ -36,7 +36,7 @@ struct timeline {
 	struct replay_slot *runs;
 	uint64_t nruns, runs_cap;
 	uint64_t total;
-	uint64_t base; /* events that a bounded recording has no more */
+	uint64_t base; /* events that a bounded recording has dropped */
 	bool live; /* the last event is yet to come */
 	bool cut; /* as in struct rec */
 	uint64_t start_stamp, last_stamp;

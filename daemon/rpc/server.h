@@ -25,9 +25,9 @@ struct server_config { /* borrowed; must outlive the server */
 
 /* NULL on failure. */
 struct server *server_new(struct loop *l, const struct server_config *config, struct err *e);
-/* Accepts no more clients, cancels all operations, and stops the loop when their workers are dead. */
+/* Stops accepting clients, cancels all operations, and stops the loop when their workers are dead. */
 void server_stop(struct server *s);
-/* Closes what is left; not while operations run. */
+/* Closes all remaining connections; not while operations run. */
 void server_free(struct server *s);
 
 #endif

@@ -16,7 +16,7 @@ struct hostio {
 	int fd[HOSTIO_FILES]; /* one more than the descriptor; 0: free */
 };
 
-/* Answers a packet, given what is after "vFile:". An empty answer: there is no such operation. */
+/* Answers a packet, given the text after "vFile:". An empty answer: there is no such operation. */
 void hostio_answer(struct hostio *h, const struct rsp_ops *ops, void *ctx, const char *args, struct buf *out);
 void hostio_fini(struct hostio *h);
 

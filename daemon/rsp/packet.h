@@ -18,7 +18,7 @@ struct rsp_conn {
 	int fd; /* borrowed */
 	struct buf in;
 	bool no_ack;
-	bool interrupted; /* by an interrupt that came in front of a packet: it is for what is resumed next */
+	bool interrupted; /* by an interrupt that came before a packet: it is meant for the next resume */
 };
 
 enum rsp_got { RSP_CLOSED = 0, RSP_PACKET = 1, RSP_INTERRUPT = 2, RSP_NOTE = 3 /* a notification */ };

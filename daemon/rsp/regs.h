@@ -21,7 +21,7 @@ struct rsp_regs {
 unsigned rsp_regs_count(void);
 /* Register i in hexadecimal, in the target's byte order. */
 void rsp_reg_hex(struct buf *b, const struct rsp_regs *r, unsigned i);
-/* Sets register i from hexadecimal digits; how many bytes it has, 0: there are not so many digits. */
+/* Sets register i from hexadecimal digits; the number of its bytes, 0: there are too few digits. */
 size_t rsp_reg_set(struct rsp_regs *r, unsigned i, const char *hex);
 /* target.xml */
 void rsp_regs_xml(struct buf *b);

@@ -22,7 +22,7 @@ enum rsp_why {
 	RSP_DIED,
 	RSP_EXECED,
 	RSP_SYSCALL,
-	RSP_LIBRARY /* the list of libraries may have changed; the debugger goes on */
+	RSP_LIBRARY /* the list of libraries may have changed; the debugger resumes the program */
 };
 /* As the Z packets number them. */
 enum rsp_point { RSP_SW_BREAK, RSP_HW_BREAK, RSP_WRITE, RSP_READ, RSP_ACCESS };
@@ -66,11 +66,11 @@ struct rsp_ops {
 	int (*write)(void *ctx, uint64_t addr, const void *data, size_t len, struct err *e);
 	/* Reads memory from addr on; returns how many bytes could be read. */
 	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
-	/* 1: this kind, or so many, are not supported. Setting one again replaces its conditions. */
+	/* 1: this kind, or this number, is not supported. Setting one again replaces its conditions. */
 	int (*set_point)(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on,
 			 const struct rsp_conditions *c, struct err *e);
 	/*
-	 * Called before each resume: RSP_STEP goes on while the thread is in [lo, hi), and nothing else stops it; lo
+	 * Called before each resume: RSP_STEP continues while the thread is in [lo, hi), and nothing else stops it; lo
 	 * == hi: it is a step of one instruction. NULL: steps are always of one instruction.
 	 */
 	void (*step_range)(void *ctx, uint64_t lo, uint64_t hi);

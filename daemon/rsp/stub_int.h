@@ -61,7 +61,7 @@ bool stub_thread_id(const char *text, const char **end, int *tid);
 /* The <threads> document of qXfer:threads:read. */
 void stub_threads_xml(struct stub *s, struct buf *b);
 
-/* ---- packets, from after their names: 0, or -1 when the connection is of no more use ---- */
+/* ---- packets, from after their names: 0, or -1 when the connection can no longer be used ---- */
 
 int stub_choose_thread(struct stub *s, const char *args, struct err *e);
 int stub_is_alive(struct stub *s, const char *args, struct err *e);

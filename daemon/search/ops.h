@@ -62,7 +62,7 @@ struct search_ops {
 
 	/* Checkpoints the current position. 1: declined, nothing was done and nothing is wrong. */
 	int (*checkpoint)(void *ctx, struct err *e);
-	/* A checkpoint that this search made is of no more use to it. */
+	/* The search no longer needs a checkpoint that it made. */
 	int (*drop)(void *ctx, uint64_t at, struct err *e);
 	/* The last checkpoint at or before n, the first one after n: true and *at, or false. */
 	bool (*ckpt_before)(void *ctx, uint64_t n, uint64_t *at);

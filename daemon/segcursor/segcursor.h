@@ -73,7 +73,8 @@ struct segcur {
 	bool blind; /* the segment has no visible state; `now` stands at a breakpoint inside a call of the shim */
 	bool counted; /* `steps` is known */
 	uint64_t steps; /* from the last mark to now */
-	int sig; /* to be delivered when now goes on; minus its number: a fault that has already been reported as a stop
+	int sig; /* to be delivered when `now` is resumed; minus its number: a fault that has already been reported as a
+		  * stop
 		  */
 	/* Does the user want to stop? May be NULL, which it is when a segment was entered. */
 	bool (*interrupted)(void *ctx);
@@ -94,7 +95,7 @@ struct segcur {
 int segcur_enter(struct segcur *in, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
 /* The same, but a segment without a visible state is entered, too; then there is no `now`. */
 int segcur_enter_any(struct segcur *in, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
-/* Ends all copies; the process goes on to event n + 1 and stands there. Nothing happens when nothing was entered. */
+/* Ends all copies; the process runs to event n + 1 and stops there. Nothing happens when nothing was entered. */
 int segcur_leave(struct segcur *in, struct err *e);
 
 /* Between these two calls the process itself, which stands at event n, may be checkpointed; the copies stay. */
@@ -150,7 +151,7 @@ int segcur_find_counting(struct segcur *in, struct trace *want, struct breaks *b
 /* To the last of the counted stops. 1: there is none. */
 int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e);
 void segcur_count_fini(struct segcur_count *c);
-/* To the k-th stop of b (from 1). 1: there are not so many. */
+/* To the k-th stop of b (from 1). 1: there are fewer. */
 int segcur_nth_stop(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
 /* See cursor_back_over: stops of b count. SEGCUR_CHANGED: the last is a change of a watched word, and nothing has
  * moved. */
@@ -172,7 +173,7 @@ struct segcur_change {
 	uint64_t pc, hits;
 	uint64_t was[BREAKS_WATCHES], now[BREAKS_WATCHES];
 };
-#define SEGCUR_CHANGES 200 /* no more at once */
+#define SEGCUR_CHANGES 200 /* the most at once */
 /*
  * The last changes after the first visible state, up to now or to the end of the segment. There are *all changes; the
  * last *n of these, at most `most`, are put into v, in ascending order. b must have watchpoints for writes only. 1: a

@@ -32,7 +32,7 @@ int segcur_goal_init(struct goal *g, struct trace *want, struct err *e);
  */
 #define SEGCUR_HOT 300
 #define SEGCUR_WALK_OVER 2
-#define SEGCUR_WALK_LEFT 3 /* within segcursor_walk.c: it stands where translated code cannot go on */
+#define SEGCUR_WALK_LEFT 3 /* within segcursor_walk.c: it has reached code that cannot be translated */
 /* The result of a walk to a goal. */
 struct walked {
 	uint64_t times; /* at the goal's PC, the goal included */
@@ -46,7 +46,7 @@ int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, c
 			struct err *e);
 /*
  * A copy of the first mark goes to the state that has these registers and that is_goal (struct trace_walk_ops)
- * accepts. 1 also when that takes more than so many nanoseconds (trace/budget.h).
+ * accepts. 1 also when that takes longer than the budget in nanoseconds (trace/budget.h).
  */
 int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, uint64_t ns,
 			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,
@@ -57,7 +57,7 @@ int segcur_walk_times(struct segcur *in, struct goal *g, uint64_t *times, struct
 int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
 		       struct err *e);
 /*
- * now goes on to the next stop of b, or to the goal if that comes first: STOP_BREAK or STOP_GOAL. fresh: from the
+ * `now` runs to the next stop of b, or to the goal if that comes first: STOP_BREAK or STOP_GOAL. fresh: from the
  * segment's beginning.
  */
 int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e);
@@ -84,7 +84,7 @@ int segcur_walk_to_change(struct segcur *in, const struct breaks *b, uint64_t nu
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* Sets marks at some of the last arrivals at the goal's PC before the goal. */
 int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e);
-/* A running copy is stopped after each slice of so much CPU time, to ask whether the user wants to stop. */
+/* A running copy is stopped after each slice of CPU time, to ask whether the user wants to stop. */
 #define SEGCUR_SLICE_NS 50000000u
 /* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond.
  */
@@ -156,7 +156,7 @@ int segcur_run_to_goal(struct segcur *in, struct goal *g, struct trace *t, uint6
 		       uint64_t *ns, struct err *e);
 /* How far the goal is from another state, in CPU time. */
 int segcur_distance(struct segcur *in, struct trace *from, struct goal *g, unsigned hot, uint64_t *ns, struct err *e);
-/* t, which is zeroed, becomes the last mark, so many steps after the one before (0: unknown). */
+/* t, which is zeroed, becomes the last mark; steps: from the mark before it (0: unknown). */
 void segcur_push_mark(struct segcur *in, struct trace *t, uint64_t steps);
 /* t, in which b is inserted, has run for a slice without a stop: leaves a copy on in->trail, now and then. */
 int segcur_leave_trail(struct segcur *in, struct trace *t, const struct breaks *b, struct err *e);
@@ -165,7 +165,7 @@ void segcur_mark_trail(struct segcur *in, struct segcur_trail *trail);
 /* Sets marks up to near the goal: it is *steps visible steps after the last one. */
 int segcur_count_back(struct segcur *in, struct goal *g, uint64_t *steps, struct err *e);
 
-/* t stands at one of b's points: STOP_BREAK, STOP_LIBRARY, or 0: it goes on. */
+/* t stands at one of b's points: STOP_BREAK, STOP_LIBRARY, or 0: it continues. */
 enum stop_kind segcur_meets(const struct breaks *b, struct trace *t);
 
 /* segcursor_stops.c */
@@ -174,12 +174,12 @@ enum stop_kind segcur_meets(const struct breaks *b, struct trace *t);
 #define SEGCUR_MANY 2000 /* stops: with more than this, it is worth looking for a nearer place to count from */
 /* t stands at a stop of b and the goal's PC: does it count as one of b's? 1, 0 or -1. */
 int segcur_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind, struct err *e);
-/* t becomes what the user looks at; so many marks are before it. */
+/* t becomes the state that the user sees; the number is that of the marks before it. */
 void segcur_be_now(struct segcur *in, struct trace *t, int sig, unsigned marks);
 /* The next stop of a copy that has made k of them already. */
 int segcur_next_stop(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
 		     struct err *e);
-/* A copy of `from` at the kth stop becomes *t. 1: there are not so many. */
+/* A copy of `from` at the kth stop becomes *t. 1: there are fewer. */
 int segcur_run_to_nth(struct segcur *in, struct trace *from, struct breaks *b, uint64_t k, struct trace *t, int *sig,
 		      struct stop *stop, struct err *e);
 /*
@@ -197,7 +197,7 @@ int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, bo
 			 struct err *e);
 /* Those of t itself, which has made what is here already, up to the end of the segment. 1: there are too many. */
 int segcur_count_rest(struct segcur *in, struct trace *t, struct breaks *b, uint64_t *k, struct err *e);
-/* t itself goes on to the kth stop after here. 1: there are not so many, or words are written to very often. */
+/* t itself runs to the kth stop after here. 1: there are fewer, or words are written to very often. */
 int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
 		  struct err *e);
 /* Stops before the first mark, where walks begin. */
@@ -215,7 +215,8 @@ int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, ui
  */
 int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
 		       struct stop *stop, struct err *e);
-/* One visible step of a copy from a visible state; *sig is to be delivered first, and afterwards what is still to be.
+/* One visible step of a copy from a visible state; *sig is delivered first; afterwards it is the signal that is still
+ * to be delivered.
  */
 int segcur_step_copy(struct segcur *in, struct trace *t, int *sig, struct stop *stop, struct err *e);
 /* Runs a copy to the next stop; one at its very PC counts. */

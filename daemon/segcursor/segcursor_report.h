@@ -13,8 +13,8 @@ struct segcur_report_ops {
 	int (*begun)(void *ctx, const struct segcur *in, struct trace *t, struct err *e);
 	/* Whole entries, in the order of execution. t: the copy, somewhere after the last of them. 0 or -1. */
 	int (*entries)(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e);
-	/* The thread goes on in the program's code with this stack pointer: a call of the recorder, begun in an earlier
-	 * segment, has returned. */
+	/* The thread continues in the program's code with this stack pointer: a call of the recorder, begun in an
+	 * earlier segment, has returned. */
 	void (*returned)(void *ctx, uint64_t sp);
 	/* Does the user want to stop? May be NULL. */
 	bool (*cancelled)(void *ctx);
@@ -23,7 +23,7 @@ struct segcur_report_ops {
 struct segcur_report {
 	const struct segcur_report_ops *ops;
 	void *ctx;
-	bool args; /* the arguments of calls are told (REPORT_ARGS) */
+	bool args; /* the arguments of calls are reported (REPORT_ARGS) */
 	bool every; /* each instruction has an entry (REPORT_INSN) */
 	uint8_t last[RLOG_MAX_THREADS]; /* by thread: the kind of its last event so far, 0: none; its own */
 	/* Results, which add up over segments. */

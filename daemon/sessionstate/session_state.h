@@ -32,7 +32,7 @@ void session_state_close(struct session_state *s);
  * command of the debugger's. 1: there was none.
  */
 int session_state_return(struct session_state *s, bool stop, struct err *e);
-/* The debugger has been told of a stop. */
+/* A stop has been reported to the debugger. */
 void session_state_stop(struct session_state *s);
 /* The debugger is at its prompt. */
 int session_state_prompt(struct session_state *s, struct err *e);

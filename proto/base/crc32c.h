@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* The CRC of some bytes followed by p[0..n): start with crc 0, go on with the previous result. */
+/* The CRC of some bytes followed by p[0..n): pass 0 as crc at first, then the previous result. */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);
 /* The same with tables only. For tests. */
 uint32_t crc32c_soft(uint32_t crc, const void *p, size_t n);

@@ -45,7 +45,7 @@ int json_opt_real(const json_t *o, const char *key, double *out, struct err *e);
 int json_opt_obj(const json_t *o, const char *key, json_t **out, struct err *e);
 int json_opt_arr(const json_t *o, const char *key, json_t **out, struct err *e);
 
-/* A string from bytes that may not be UTF-8: what is not becomes U+FFFD. New reference, never NULL. */
+/* A string from bytes that may not be UTF-8: invalid ones become U+FFFD. New reference, never NULL. */
 json_t *json_text(const char *s, size_t n);
 
 #endif

@@ -34,7 +34,8 @@ struct launch_confine {
 /*
  * For a child between fork and exec: no capability but CAP_CHECKPOINT_RESTORE (by which a replay chooses the IDs of
  * threads), no_new_privs, the limits, no core dump, the first to be killed for want of memory, the filter. Calls
- * nothing that is not async-signal-safe. -1, errno. before_root: the part that needs /proc, in front of a chroot.
+ * nothing that is not async-signal-safe. -1, errno. before_root: the part that needs /proc, to be called before a
+ * chroot.
  */
 int confine_before_root(void);
 int confine_self(const struct launch_confine *c);

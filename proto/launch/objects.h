@@ -19,7 +19,7 @@ struct launch_object {
 };
 
 /*
- * pid is traced by the caller and stands in its exec stop. It goes on until the dynamic linker is done, and each of
+ * pid is traced by the caller and is in its exec stop. It runs until the dynamic linker is done, and each of
  * these files is mapped at its address, if there is room; all else is where the kernel chooses. 0: it stands in front
  * of the first system call that is not the linker's; 1: it has ended and is reaped, *e says how; -1: it lives, and
  * cannot be followed.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * heap.h: how the recorder's malloc (plugins/record/sync/heap.c) lays out its blocks, for code that examines them in a
- * replay. In an arena they follow each other, each with a header in front of the memory that the program gets. The
+ * replay. In an arena they follow each other, each with a header before the memory that the program gets. The
  * addresses of the arenas are in rlog/replay.h.
  *
  * With --detect (RLOG_MALLOC_DETECT) canaries, words of HEAP_CANARY, stand after each block's bytes: from the first

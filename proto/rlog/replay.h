@@ -91,7 +91,7 @@ _Static_assert(REPLAY_MOVED_ADDR < REPLAY_LOG_ADDR, "there is room for mappings 
 /* a byte for 8 of all arenas */
 RLOG_AREA_FITS(SHIM_SITES_ADDR, (SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32) - SHIM_HEAP_MAIN_ADDR) / 8,
 	       REPLAY_CTL_ADDR);
-_Static_assert(REPLAY_SCHED_ADDR < SHIM_CONTROL_ADDR, "the schedule lies in front of the control page");
+_Static_assert(REPLAY_SCHED_ADDR < SHIM_CONTROL_ADDR, "the schedule lies below the control page");
 RLOG_AREA_FITS(SHIM_CONTROL_ADDR, sizeof(struct rlog_control), SHIM_GROUP_ADDR);
 _Static_assert(SHIM_GROUP_ADDR < SHIM_THREADS_ADDR && SHIM_THREADS_ADDR < SHIM_TRAPS_ADDR, "in ascending order");
 RLOG_AREA_FITS(SHIM_TRAPS_ADDR, sizeof(struct rlog_traps), SHIM_REFS_ADDR);
@@ -130,10 +130,11 @@ enum replay_state {
 enum replay_flags {
 	REPLAY_F_OUTPUT = 1, /* append what goes to standard output and error to out.NNNN */
 	REPLAY_F_FORK = 2, /* at a fork, really fork and replay the child too, beside the parent */
-	REPLAY_F_LIVE = 4, /* the recording goes on: the last event is yet to come, and in no log */
+	REPLAY_F_LIVE =
+		4, /* the program is still being recorded: the last event has not happened yet, and is in no log */
 	REPLAY_F_TOUCHED = 16, /* private memory may be mapped from a file: its pages are not dropped, but replaced */
 	REPLAY_F_DISPATCH = 8, /* calls are caught by Syscall User Dispatch: CRIU without privileges dumps no filters */
-	REPLAY_F_OTHER_PIDS = 16, /* the kernel chooses PIDs and TIDs; the program is shown the recorded ones */
+	REPLAY_F_OTHER_PIDS = 32, /* the kernel chooses PIDs and TIDs; the program is shown the recorded ones */
 };
 
 enum replay_cmd {
@@ -157,7 +158,7 @@ struct replay_diverge {
 /* Where a thread waits in the shim: what its caller keeps in registers, with rsp and rip as after that wait. */
 struct replay_stand {
 	uint64_t reg[8]; /* rbx, rbp, r12, r13, r14, r15, rsp, rip */
-	uint32_t there; /* 0: it runs; 1: it stands; 2: inside an event, and may hold a lock inside libc */
+	uint32_t there; /* 0: it runs; 1: it waits; 2: it is inside an event, and may hold a lock inside libc */
 	uint32_t reserved;
 };
 
@@ -170,7 +171,7 @@ struct replay_ctl {
 	uint32_t follow[32]; /* at a fork of one of these images: become the child; 0: end of the list */
 	uint32_t state;
 	uint32_t notify; /* futex: +1 at every change of state or end of a command */
-	uint32_t go; /* futex: +1 lets the parked thread go on */
+	uint32_t go; /* futex: +1 lets the parked thread continue */
 	uint32_t cmd;
 	int64_t cmd_result;
 	uint64_t stop_at; /* event number to stop after; ~0: none */

@@ -24,7 +24,7 @@
 	X(STRING, 4) /* before a string instruction: rdi, rsi, rcx */                                                  \
 	X(STRING_END, 4) /* and after it */                                                                            \
 	X(CALL, 2) /* before a call: the stack pointer */                                                              \
-	X(RET, 2) /* where the return address stands that is taken; PC 0: the recorder returns */                      \
+	X(RET, 2) /* the address of the return address; PC 0: the recorder returns */                                  \
 	X(ALLOC, 3) /* instead of an address: REPORT_BLOCK_...; block, bytes asked for */                              \
 	X(FREE, 2) /* block */                                                                                         \
 	X(RESIZE, 3) /* as of ALLOC: block, bytes: as many are the program's now */                                    \
@@ -60,7 +60,7 @@ struct replay_report {
 	uint64_t end; /* after the last byte; what has no room is lost */
 	uint64_t lost; /* entries */
 	uint64_t every; /* not 0: each instruction has an entry; is not to change afterwards */
-	uint64_t args; /* not 0: arguments and results of calls are told; is not to change afterwards */
+	uint64_t args; /* not 0: arguments and results of calls are reported; must not change afterwards */
 };
 
 #endif

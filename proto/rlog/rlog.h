@@ -129,7 +129,7 @@ enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1, RLOG_MALLOC_DET
  */
 enum rlog_damage_kind {
 	RLOG_DAMAGE_AFTER = 1, /* a write after the bytes that were asked for */
-	RLOG_DAMAGE_BEFORE = 2, /* a write in front of them */
+	RLOG_DAMAGE_BEFORE = 2, /* a write before the block */
 	RLOG_DAMAGE_FREED = 3, /* a write after the block was freed */
 };
 enum rlog_damage_when { RLOG_DAMAGE_AT_FREE = 1, RLOG_DAMAGE_AT_REUSE = 2, RLOG_DAMAGE_AT_END = 3 };
@@ -137,7 +137,7 @@ struct rlog_damage {
 	uint32_t kind, when; /* enum rlog_damage_kind, enum rlog_damage_when */
 	uint64_t memory, size; /* as the program has them */
 	uint64_t header; /* address of struct heap_block */
-	uint64_t at; /* the first byte that is not as it was */
+	uint64_t at; /* the first byte that was changed */
 	uint64_t expected, found; /* that byte */
 	uint64_t thread; /* ordinal of the thread that freed it or took it again; 0: found at the end */
 	uint64_t site; /* after the call that allocated it; 0: not known */
@@ -158,14 +158,14 @@ enum rlog_note_kind {
 	RLOG_NOTE_LOG_FAILED = 3, /* number: errno; the log ends here, the program went on unrecorded */
 	RLOG_NOTE_REFUSED_IOCTL = 4, /* number: request; text: caller */
 	RLOG_NOTE_UNSUPPORTED = 5, /* text: what */
-	RLOG_NOTE_CHOICE = 6, /* text: how the recorder went on, and why */
+	RLOG_NOTE_CHOICE = 6, /* text: how the recorder continued, and why */
 	RLOG_NOTE_BOUND = 7, /* text: why the recording could not be kept within its bound */
 	/*
 	 * number: a thread; text: what it waits for. After all of them one with 0 or RLOG_DEADLOCK_FOR_EVER. Taken
-	 * back when a thread goes on.
+	 * back when a thread continues.
 	 */
 	RLOG_NOTE_DEADLOCK = 8,
-	/* as DEADLOCK, of threads that wait for each other while others go on: those do not take it back */
+	/* as DEADLOCK, for threads that wait for each other while others continue, which does not take it back */
 	RLOG_NOTE_CYCLE = 9,
 	RLOG_NOTE_DAMAGE = 10, /* number: address of the block; text: struct rlog_damage */
 };

@@ -25,9 +25,9 @@
 
 enum replay_walk_state {
 	REPLAY_WALK_NTH = 1, /* at a place, or after the change of a word */
-	REPLAY_WALK_GOAL = 2, /* registers and words are as wanted; it can go on at `again` */
+	REPLAY_WALK_GOAL = 2, /* registers and words have the wanted values; it can continue at `again` */
 	REPLAY_WALK_LEFT = 3, /* what comes now cannot be translated, or is the kernel's or the recorder's */
-	REPLAY_WALK_FULL = 4, /* the report's entries are to be taken out; it can go on at `again` */
+	REPLAY_WALK_FULL = 4, /* the report is full; when it has been emptied, the walk can continue at `again` */
 };
 
 struct replay_walk_word {
