@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """conditions.py: conditions of watchpoints are evaluated by fred (daemon/visibility/watch_conditions.h), to which GDB itself sends none.
-What is told here is about an object in memory, word by word, and a condition without registers; GDB evaluates it too, where fred
-stops, and all others alone. fredctl puts this text into GDB, after points.py.
+What is told here is about an object in memory, word by word; GDB evaluates the condition too, where fred stops, and all others alone.
+GDB reads a condition's variables of a frame in the innermost frame of their function. So fred is told such a condition as it is
+compiled in that function's code, and that it holds there only: elsewhere GDB has a look. fredctl puts this text into GDB, after
+points.py.
 """
 import re
 
@@ -10,6 +12,11 @@ import gdb
 PLAIN = re.compile(r"\**[A-Za-z_]\w*(((\.|->)\w+)|(\[\d+\]))*$")
 LARGEST = 2048  # bytes; each word is watched for itself
 NAME = re.compile(r"(?<![\w.>$:])[A-Za-z_]\w*(?!\s*\()")
+MOST_CODE = 8192  # bytes of a function that are looked at
+FRAME_BEGINS = re.compile(r"mov +%rsp,%rbp$")
+FRAME_ENDS = re.compile(r"leave|pop +%rbp$")
+SETS_RBP = re.compile(r"(?!push|cmp|test).*[ ,]%[re]?bpl?$|.*(xchg|xadd).*%[re]?bpl?,")
+RBP, RIP = "6", "16"  # GDB's numbers
 NOT_COMPILED = re.compile(r"[$\"'@{;]|(?<![=!<>])=(?!=)|\+\+|--")  # variables of GDB's, texts, what changes something
 
 
@@ -43,7 +50,7 @@ def pieces_of(address, size):
 
 
 def of_the_object(name, what):
-    """A variable of a frame: by its address, if it is in the object; others are another frame's in another one."""
+    """A variable of a frame: by its address, if it is in the object; others stay."""
     symbol, is_member = gdb.lookup_symbol(name)
     if is_member:
         raise ValueError(name)
@@ -51,8 +58,71 @@ def of_the_object(name, what):
         return name
     value = gdb.selected_frame().read_var(symbol)
     if value.address is None or not what[0] <= int(value.address) < what[0] + what[1]:
-        raise ValueError(name)
+        return name
     return "(*(%s *)0x%x)" % (value.type.unqualified(), int(value.address))
+
+
+def block_of(names):
+    """The innermost block of the variables of the selected frame among these names; None: there are none."""
+    block = gdb.selected_frame().block()
+    while block and not block.is_static and not block.is_global:
+        if any(symbol.name in names and symbol.needs_frame for symbol in block):
+            return block
+        block = block.superblock
+    return None
+
+
+def moves(name):
+    """Is it a variable that is in different places at different times?"""
+    symbol = gdb.lookup_symbol(name)[0]
+    return bool(symbol and symbol.needs_frame and "multi-location" in quietly("info address " + name))
+
+
+def is_in(pc, block):
+    inner = gdb.block_for_pc(pc)
+    while inner and not inner.is_static and not inner.is_global:
+        if (inner.start, inner.end, bool(inner.function)) == (block.start, block.end, bool(block.function)):
+            return True
+        inner = inner.superblock
+    return False
+
+
+def framed_code(block):
+    """[(start, end)]: the block's code where rbp holds the frame of its function, which sets it once. Empty: that is not known."""
+    function = block
+    while function and not function.function:
+        function = function.superblock
+    if not function or function.end - function.start > MOST_CODE:
+        return []
+    spans, framed, begun = [], False, False
+    for insn in gdb.selected_frame().architecture().disassemble(function.start, function.end - 1):
+        pc, end, text = insn["addr"], insn["addr"] + insn["length"], insn["asm"]
+        if framed and is_in(pc, block):
+            if spans and spans[-1][1] == pc:
+                spans[-1] = (spans[-1][0], end)
+            else:
+                spans.append((pc, end))
+        if FRAME_BEGINS.match(text):
+            framed = begun = True
+        elif FRAME_ENDS.match(text):
+            framed = False
+        elif text.startswith("ret"):
+            framed = begun
+        elif SETS_RBP.match(text):
+            return []
+    return spans
+
+
+def by_frame(text, block):
+    """As code_of, of a text with variables of that block."""
+    frame, here = gdb.selected_frame(), gdb.selected_frame().pc()
+    spans = framed_code(block) if frame == gdb.newest_frame() else []
+    if not any(start <= here < end for start, end in spans):
+        return None
+    elsewhere = "&&".join("(unsigned long)$rip-0x%x>=0x%x" % (start, end - start) for start, end in spans)
+    code = quietly("maint agent-eval (%s)||(%s)" % (elsewhere, text))
+    registers = set(re.findall(r"^ *\d+ +reg (\d+)", code, re.M))
+    return code if registers <= {RBP, RIP} else None
 
 
 def code_of(condition, what):
@@ -60,7 +130,12 @@ def code_of(condition, what):
     if NOT_COMPILED.search(condition):
         return None
     try:
-        text = quietly("maint agent-eval " + NAME.sub(lambda found: of_the_object(found.group(0), what), condition))
+        text = NAME.sub(lambda found: of_the_object(found.group(0), what), condition)
+        names = set(NAME.findall(text))
+        block = block_of(names)
+        if block:
+            return None if any(moves(name) for name in names) else by_frame(text, block)
+        text = quietly("maint agent-eval " + text)
     except (gdb.error, ValueError, RuntimeError):
         return None
     return None if re.search(r"^ *\d+ +reg ", text, re.M) else text
@@ -89,8 +164,9 @@ class Conditions:
     def change(self, point, key):
         if point.number not in self.objects:
             self.objects[point.number] = (key, object_of(point.expression), None)
-        what = self.objects[point.number][1]
-        code = code_of(key[1], what) if key and key[1] and what and point.type == gdb.BP_HARDWARE_WATCHPOINT else None
+        was, what, code = self.objects[point.number]
+        if not was or not key or was[1] != key[1] or code is None:  # else only enabled or disabled: in another frame now
+            code = code_of(key[1], what) if key and key[1] and what and point.type == gdb.BP_HARDWARE_WATCHPOINT else None
         self.objects[point.number] = (key, what, code)
         self.tell()
 

@@ -81,10 +81,10 @@ struct breaks_words {
 };
 void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w);
 /*
- * Thread t has hit debug registers `slots`: the watchpoint of b that the stop is for, and *w becomes the present values. A
- * write that changes nothing is no stop (NULL): the debugger would only go on; nor is one at which the watchpoint's
- * condition is false. *written: one of b's was hit, other than by a change at which its condition is false, unless
- * those are walked past.
+ * Thread t has hit debug registers `slots`: the watchpoint of b that the stop is for, and *w becomes the present
+ * values. A write that changes nothing is no stop (NULL): the debugger would only go on; nor is one at which the
+ * watchpoint's condition is false. *written: one of b's was hit, other than by a change at which its condition is
+ * false, unless those are walked past.
  */
 const struct group_slot *breaks_watch_met(const struct breaks *b, struct trace *t, unsigned slots,
 					  struct breaks_words *w, bool *written);

@@ -198,7 +198,8 @@ bool watch_condition_is_true_over(const struct watch_condition *c, pid_t pid, co
 	return any_is_true(&c->conds, &ops, &s);
 }
 
-/* Before and after the instruction that has changed the word: the PC tells whether the code is that of the condition. */
+/* Before and after the instruction that has changed the word: the PC tells whether the code is that of the condition.
+ */
 static bool is_true_by_registers(struct state *s, struct trace *t, bool back)
 {
 	struct user_regs_struct regs;
