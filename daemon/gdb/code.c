@@ -82,6 +82,9 @@ void gdb_line_fini(struct gdb_line *line)
 	*line = (struct gdb_line){0};
 }
 
+#define INSN_MAX 15u /* bytes */
+
+/* A function's code may be in several pieces, in any order. */
 int gdb_prev_insn(struct gdb *g, uint64_t pc, uint64_t *prev, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
@@ -94,11 +97,11 @@ int gdb_prev_insn(struct gdb *g, uint64_t pc, uint64_t *prev, struct err *e)
 		return w;
 	list = mi_get(r.result->results, "asm_insns");
 	for (size_t i = 0; list && i < list->n; i++) {
-		if (mi_u64(list->item[i], "address", &addr) || addr > pc)
+		if (mi_u64(list->item[i], "address", &addr))
 			return 1;
 		if (addr == pc) {
 			*prev = last;
-			return last ? 0 : 1;
+			return last && last < pc && pc - last <= INSN_MAX ? 0 : 1;
 		}
 		last = addr;
 	}

@@ -311,6 +311,8 @@ int trace_local_search(struct trace *t, const struct trace_local_params *p, cons
 		return give_up(&l, t);
 	if (r->outcome == TRACE_LOCAL_FOUND && r->is_copy && local_statement(&l, t, e))
 		return give_up(&l, t);
+	if (!r->pc_insn && r->turn_hits)
+		r->pc_insn = r->pc_inside = r->turn_pc;
 	r->total_ns = clock_ns() - start;
 	return 0;
 }
