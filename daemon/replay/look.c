@@ -7,11 +7,77 @@
 
 #include "replay/pick.h"
 #include "replay/show.h"
+#include "trace/walk.h"
+
+#define STOPS_FEW 500 /* arrivals that cost less by ptrace than a walk's beginning */
+
+static int walk_ended(void *ctx, struct trace *t, bool *over, struct err *e)
+{
+	return segment_is_over(ctx, t->pid, over, e);
+}
+
+static bool walk_cancelled(void *ctx)
+{
+	const struct segment *s = ctx;
+
+	return s->t->cancelled && s->t->cancelled(s->t->progress_ctx);
+}
+
+static int comes_less_often(const struct look *l, uint64_t times, struct err *e)
+{
+	return err_set(e, ERR_USAGE, "thread %u is at 0x%llx only %llu times between event %llu and the next",
+		       l->seg.thread, (unsigned long long)l->at.pc, (unsigned long long)times,
+		       (unsigned long long)l->at.event);
+}
+
+/* A copy of the thread, at the first of these arrivals, walks to the last. 0; 1 when it cannot; or -1. */
+static int walk_copy(struct look *l, uint64_t hits, struct err *e)
+{
+	static const struct trace_walk_ops ops = {.ended = walk_ended, .cancelled = walk_cancelled};
+	struct trace_walk w = {
+		.enter = l->nav.t.ctl->walk_addr,
+		.gadget = l->seg.gadget,
+		.end_watch = SEGMENT_TURN_ADDR,
+		.ops = &ops,
+		.ctx = &l->seg,
+		.ask = {.places = 1, .place = {l->at.pc}, .nth = hits}, /* where it stands counts */
+	};
+
+	struct err why = {0};
+	int r = -1;
+
+	if (!w.enter || trace_fork(&l->seg.held, l->seg.gadget, &l->walked, &why))
+		return 1;
+	if (!trace_unshare_memory(&l->walked, l->seg.gadget, &why) && !trace_clear_all(&l->walked, &why))
+		r = trace_walk_go(&w, &l->walked, &why);
+	if (r == WALK_THERE)
+		return 0;
+	trace_kill(&l->walked);
+	if (r == WALK_OVER)
+		return comes_less_often(l, w.ask.arrivals, e);
+	if (why.kind != ERR_CANCELLED)
+		return 1;
+	*e = why;
+	return -1;
+}
 
 /* To the hits-th time at an address after the event. */
 static int enter_segment(struct look *l, struct err *e)
 {
-	if (segment_begin(&l->seg, &l->nav.t, l->at.event, e) || segment_run_to(&l->seg, l->at.pc, l->at.hits, e))
+	uint64_t hits = l->at.hits;
+	int r;
+
+	if (segment_begin(&l->seg, &l->nav.t, l->at.event, e))
+		return -1;
+	if (hits > STOPS_FEW) {
+		if (segment_run_to(&l->seg, l->at.pc, 1, e))
+			return -1;
+		r = walk_copy(l, hits, e);
+		if (r < 0)
+			return -1;
+		hits = r ? hits - 1 : 0;
+	}
+	if (segment_run_to(&l->seg, l->at.pc, hits, e))
 		return -1;
 	l->thread = l->seg.thread;
 	l->tid = l->seg.tid;
@@ -48,6 +114,8 @@ void look_fini(struct look *l)
 	struct err ignored;
 
 	gdb_free(l->g);
+	if (l->walked.alive)
+		trace_kill(&l->walked);
 	segment_end(&l->seg, &ignored);
 	if (l->have_nav)
 		nav_fini(&l->nav);
@@ -56,6 +124,11 @@ void look_fini(struct look *l)
 
 int look_attach(struct look *l, struct err *e)
 {
+	if (l->walked.alive) {
+		trace_kill(&l->walked);
+		if (segment_run_to(&l->seg, l->at.pc, l->at.hits - 1, e))
+			return -1;
+	}
 	if (l->at.pc && segment_release(&l->seg, e))
 		return -1;
 	return gdb_attach(l->g, l->nav.t.pid, e);
@@ -63,7 +136,8 @@ int look_attach(struct look *l, struct err *e)
 
 int look_attach_copy(struct look *l, pid_t *copy, struct err *e)
 {
-	int r = l->at.pc ? segment_copy(&l->seg, &l->seg.held, copy, e) : target_snap(&l->nav.t, copy, e);
+	struct trace *held = l->walked.alive ? &l->walked : &l->seg.held;
+	int r = l->at.pc ? segment_copy(&l->seg, held, copy, e) : target_snap(&l->nav.t, copy, e);
 
 	if (r)
 		return -1;

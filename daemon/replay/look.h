@@ -17,6 +17,8 @@ struct look {
 	struct gdb *g;
 	struct timeline_point at;
 	struct segment seg; /* when at.pc: the held thread */
+	struct trace
+		walked; /* alive: a copy of it that is there, while the thread itself is at the first arrival only */
 	uint32_t thread; /* ordinal and TID of the thread that moved last */
 	pid_t tid;
 };
