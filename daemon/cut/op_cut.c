@@ -21,6 +21,7 @@
 #include "cut/excerpt.h"
 #include "cut/ops.h"
 #include "cut/touched.h"
+#include "replay/logs.h"
 #include "replay/navigate.h"
 #include "replay/pick.h"
 #include "replay/root.h"
@@ -180,13 +181,15 @@ static void look_around(const struct target *t)
 
 static int learn(struct cutting *c, struct nav *n, const struct criu_pages *p, struct touched *x, struct err *e)
 {
+	cleanup_free char *mount = root_rec();
+
 	n->what = "learning what the window needs";
 	n->span_lo = 0.4;
 	n->span_hi = 0.7;
 	if (nav_begin(n, e))
 		return -1;
 	n->t.ctl->flags |= REPLAY_F_TOUCHED;
-	if (touched_begin(x, &n->t, p, c->dir, REC_MOUNT, c->from, c->to, e))
+	if (touched_begin(x, &n->t, p, c->dir, mount, c->from, c->to, e))
 		return -1;
 	look_around(&n->t);
 	if (nav_goto(n, nav_total(n), e))
@@ -245,7 +248,7 @@ static int prune_excerpt(struct cutting *c, struct err *e)
 
 	if (rec_open(c->dir, &excerpt, e))
 		return -1;
-	excerpt->logs_dir = REPLAY_LOGS;
+	excerpt->logs_dir = logs_dir();
 	r = nav_init(&n, excerpt, c->process, 0, c->ctx, e);
 	if (!r) {
 		r = criu_pages_read(&p, images, e) || prune(c, &n, excerpt, &p, &x, &k, e) ? -1 : 0;

@@ -42,9 +42,18 @@ static int prepare_log(const char *from, const char *to, uint64_t room, struct e
 	return -1;
 }
 
+const char *logs_dir(void)
+{
+	static char *dir;
+
+	if (!dir)
+		dir = str_fmt("%s/logs", cell_dir());
+	return dir;
+}
+
 static int prepare_image(const struct rec *rec, const struct rec_image *img, struct err *e)
 {
-	cleanup_free char *dir = str_fmt("%s/logs/p%04u", cell_dir(), img->ordinal);
+	cleanup_free char *dir = str_fmt("%s/p%04u", logs_dir(), img->ordinal);
 
 	for (unsigned i = 0; i < img->nthreads; i++) {
 		cleanup_free char *from = rec_log_path(rec, img->ordinal, img->threads[i]);

@@ -5,6 +5,7 @@
 #include "base/jsonx.h"
 #include "reclog/host.h"
 #include "reclog/procs.h"
+#include "replay/logs.h"
 #include "rlog/replay.h"
 
 static int check_replayable(const struct rec *rec, struct err *e)
@@ -22,7 +23,7 @@ int pick_rec(const json_t *params, struct rec **out, struct err *e)
 
 	if (rec_open(dir, out, e))
 		return -1;
-	(*out)->logs_dir = REPLAY_LOGS;
+	(*out)->logs_dir = logs_dir();
 	if (check_replayable(*out, e) || rec_verify_manifest(*out, e)) {
 		rec_free(*out);
 		*out = NULL;

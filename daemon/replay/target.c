@@ -97,12 +97,12 @@ static int make_ctl(struct target *t, struct err *e)
  */
 static int bind_rec(const struct rec *rec, struct err *e)
 {
-	cleanup_free char *there = root_rec(), *logs = str_fmt("%s/logs", cell_dir());
+	cleanup_free char *there = root_rec();
 	struct stat a, b;
 
 	if (!stat(rec->dir, &a) && !stat(there, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return 0;
-	if (path_exists(logs) && rm_rf(logs, e))
+	if (path_exists(logs_dir()) && rm_rf(logs_dir(), e))
 		return -1;
 	if (cell_is_plain())
 		return (unlink(there) && errno != ENOENT) || symlink(rec->dir, there)

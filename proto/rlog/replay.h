@@ -32,7 +32,6 @@
 #include "rlog/rlog.h"
 
 #define REPLAY_DIR "/run/fred"
-#define REPLAY_LOGS REPLAY_DIR "/logs"
 #define REPLAY_MAGIC 0x4c50524452ull
 /*
  * The address plan. All of it lies far below where the kernel places mappings on its own, so that the
