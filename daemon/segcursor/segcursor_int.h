@@ -215,8 +215,7 @@ int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, ui
  */
 int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
 		       struct stop *stop, struct err *e);
-/* One visible step of a copy from a visible state; *sig is delivered first; afterwards it is the signal that is still
- * to be delivered.
+/* One visible step of a copy from a visible state; *sig is delivered first, then set to what is still to be delivered.
  */
 int segcur_step_copy(struct segcur *in, struct trace *t, int *sig, struct stop *stop, struct err *e);
 /* Runs a copy to the next stop; one at its very PC counts. */

@@ -129,10 +129,9 @@ enum replay_state {
 enum replay_flags {
 	REPLAY_F_OUTPUT = 1, /* append what goes to standard output and error to out.NNNN */
 	REPLAY_F_FORK = 2, /* at a fork, really fork and replay the child too, beside the parent */
-	REPLAY_F_LIVE =
-		4, /* the program is still being recorded: the last event has not happened yet, and is in no log */
-	REPLAY_F_TOUCHED = 16, /* private memory may be mapped from a file: its pages are not dropped, but replaced */
+	REPLAY_F_LIVE = 4, /* the program is still being recorded: the last event is yet to come, and in no log */
 	REPLAY_F_DISPATCH = 8, /* calls are caught by Syscall User Dispatch: CRIU without privileges dumps no filters */
+	REPLAY_F_TOUCHED = 16, /* private memory may be mapped from a file: its pages are not dropped, but replaced */
 	REPLAY_F_OTHER_PIDS = 32, /* the kernel chooses PIDs and TIDs; the program is shown the recorded ones */
 };
 
