@@ -85,6 +85,16 @@ static int to_sum(struct flow *f, unsigned base, struct user_regs_struct *r, str
 	return 0;
 }
 
+bool flow_is_indexed(struct flow *f)
+{
+	struct user_regs_struct r;
+	struct insn_access a;
+	struct insn_loc l;
+	struct err ignored;
+
+	return !explain_regs(f->x, f->tid, &r, &ignored) && access_of(f, &r, &a) && index_of(f, &r, &a, &l);
+}
+
 int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const char *name, struct err *e)
 {
 	struct explain *x = f->x;

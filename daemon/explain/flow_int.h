@@ -101,6 +101,21 @@ bool flow_was_wrong(const struct flow *f);
  * now; FLOW_ON: it is not, and the program stands at `at`; -1.
  */
 int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const char *name, struct err *e);
+/* flow_birth.c: the last step of the chain has written f->l: a null pointer was copied to an object, perhaps. */
+void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect);
+/*
+ * The program stands where the life of the memory begins or ends: at its allocation or free, or the call of `function`
+ * ("": none). o: the object that f->l was read from, by an index or not. enum next, or -1.
+ */
+int flow_at_birth(struct flow *f, const char *name, const char *function, const struct object *o, bool indexed,
+		  struct err *e);
+/* Nothing has written f->l since the program began: says that the chain ends so. */
+void flow_never_written(struct flow *f, const char *name);
+/* Is what it stands in front of a call? Another write of a return address goes over a frame, and begins none. */
+bool flow_is_call(struct explain *x);
+
+/* Does the instruction in front of which the program stands read f->l by an index? */
+bool flow_is_indexed(struct flow *f);
 /* Of several sources of an address, the one that makes it wrong, or that is the index. NULL: nobody can say. */
 const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o);
 

@@ -11,29 +11,9 @@
 #include "explain/condition.h"
 #include "explain/inspect.h"
 #include "rlog/heap.h"
-#include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
-
-/* ---- memory ---- */
-
-static void never_written(struct flow *f, const char *name)
-{
-	struct mapping m;
-
-	if (!maps_find(cursor_memory(&f->x->t), f->l.addr, &m))
-		m.path[0] = '\0';
-	if (str_eq(m.path, "[stack]"))
-		explain_end(f->x, END_INITIAL,
-			    "%s has had this value since the program was started: an argument, or its environment",
-			    name);
-	else if (m.path[0] == '/' || m.path[0] == '\0')
-		explain_end(f->x, END_INITIAL, "%s has had this value from the beginning: nothing ever wrote to it",
-			    name);
-	else
-		explain_end(f->x, END_NEVER_WRITTEN, "%s was never written to", name);
-}
 
 /* A function of the recorder's, that stands for one of libc's, wrote the memory. */
 static int written_by_library(struct flow *f, struct inspect *p, const char *name, const char *before,
@@ -199,37 +179,6 @@ static bool is_filling(const struct inspect *p)
 	return p->to_copy && (strstr(inspect_function(p, 0), "memset") || strstr(inspect_function(p, 0), "bzero"));
 }
 
-static bool is_on_stack(struct explain *x, uint64_t addr)
-{
-	struct mapping m;
-
-	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
-}
-
-/* The last step has written f->l. A null pointer was copied to an object, perhaps. */
-static void note_kept(struct flow *f, bool copies, enum insn_effect effect)
-{
-	if (f->trial || is_on_stack(f->x, f->l.addr))
-		return;
-	if (copies && effect == INSN_COPIES && f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f))
-		f->x->kept = f->x->chain.n;
-}
-
-/*
- * The value is a null pointer that the object has had since it was allocated, as by calloc: that is no mistake. Was it
- * copied to another object by a statement? Then that is the one to ask about, and the chain ends there.
- */
-static bool was_kept(struct flow *f, const char *name)
-{
-	struct explain *x = f->x;
-
-	if (f->trial || !x->kept || x->kept > x->chain.n || !flow_is_zero(f))
-		return false;
-	chain_cut(&x->chain, x->kept);
-	explain_end(x, END_COMPUTED, "the statement copied a null pointer, which %s was since it was allocated", name);
-	return true;
-}
-
 /*
  * A function of libc, as sscanf, stores a number that it has made of what it was given, and a statement of the program
  * has taken that over, which could have checked it.
@@ -277,7 +226,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 		if (o.effect == INSN_COPIES && o.from[0].where == INSN_IN_REG) {
 			got = flow_take_origin(f, &r, &o, name);
 		} else {
-			never_written(f, name);
+			flow_never_written(f, name);
 			got = FLOW_ENDED;
 		}
 	} else if (made_by_library(f, &p, &o)) {
@@ -292,7 +241,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 
 			inspect_step(&p, copies ? STEP_COPY : STEP_WRITE, exact ? here : name, before, after,
 				     "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
-			note_kept(f, copies, o.effect);
+			flow_note_kept(f, copies, o.effect);
 			if (o.what.len < f->l.len && f->pointer && o.effect != INSN_KEEPS) {
 				explain_end(x, END_COMPUTED,
 					    "only %u of its %u bytes were written here: the write was not meant for it",
@@ -337,41 +286,6 @@ static void name_last(struct explain *x, const char *name)
 		last->expression = xstrdup(name);
 }
 
-/* Allocated, or freed: the life of the memory begins or ends there. */
-static int at_birth(struct flow *f, const char *name, const char *function, struct err *e)
-{
-	struct explain *x = f->x;
-	struct user_regs_struct r;
-	struct inspect p = {0};
-	int got = FLOW_ENDED;
-
-	if (inspect_open(&p, x, e) || explain_regs(x, x->t.in.seg.tid, &r, e)) {
-		got = -1;
-	} else if (*function) {
-		explain_end(x, END_NEVER_WRITTEN,
-			    "%s was not set in this call of %s: it still has what lay there before", name, function);
-	} else {
-		const char *who = inspect_function(&p, 0);
-		bool frees = flow_is_one_of(who, flow_freeing);
-
-		if (!visibility_is_shim(&x->t.visibility, r.rip)) {
-			inspect_step(&p, STEP_WRITE, name, NULL, NULL, "this wrote over malloc's administration of %s",
-				     name);
-			explain_end(x, END_COMPUTED, "the heap was damaged");
-		} else if (frees) {
-			inspect_step(&p, STEP_FREE, name, NULL, NULL,
-				     "the block with %s was freed here, and used afterwards", name);
-			explain_end(x, END_FREED, "the memory was used after it was freed");
-		} else if (!str_eq(who, "calloc") || !was_kept(f, name)) {
-			inspect_step(&p, STEP_ALLOC, name, NULL, NULL, "%s allocated the block with %s", who, name);
-			explain_end(x, END_NEVER_WRITTEN, "%s was never set since then: it has what was there before",
-				    name);
-		}
-	}
-	inspect_close(&p);
-	return got;
-}
-
 /* The bytes of f->l that the instruction in front of which it stands writes; 0: nobody can say. */
 static unsigned bytes_written(struct flow *f)
 {
@@ -386,18 +300,6 @@ static unsigned bytes_written(struct flow *f)
 		return 0;
 	insn_origin(&i, &f->l, &o);
 	return o.effect == INSN_KEEPS ? 0 : o.what.len;
-}
-
-/* Is what it stands in front of a call? Another write of a return address goes over a frame, and begins none. */
-static bool is_call(struct explain *x)
-{
-	struct user_regs_struct r;
-	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	struct insn i;
-
-	return explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
-	       explain_insn(x, &r, code, &i, &ignored) || insn_kind(&i) == INSN_CALL;
 }
 
 #define PARTS_MOST 64u
@@ -471,6 +373,44 @@ static void tell_end_of_search(struct flow *f, struct inspect *p, const char *na
 	explain_end(f->x, f->pointer ? END_COMPUTED : END_UNKNOWN, "%s found nothing", who);
 }
 
+/*
+ * Only whether the value comes over f->mark is asked: nothing is told of the way, so GDB, which takes long, is not
+ * needed. As flow_memory.
+ */
+static int memory_unseen(struct flow *f, struct err *e)
+{
+	struct explain *x = f->x;
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES], was[8];
+	struct insn_origin o;
+	struct object block = {0};
+	bool is_birth;
+	struct insn i;
+	int got;
+
+	inspect_block(cursor_memory(&x->t), f->l.addr, &block);
+	got = flow_last_write_or_mark(f, f->l.addr, f->l.len, block.header, &is_birth, e);
+	if (got < 0)
+		return -1;
+	if (got == 1)
+		explain_end(x, END_INITIAL, "nothing ever wrote it");
+	if (got || f->ended)
+		return FLOW_ENDED;
+	if (is_birth || explain_regs(x, x->t.in.seg.tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip)) {
+		explain_end(x, END_INPUT, "a function of the library wrote it");
+		return FLOW_ENDED;
+	}
+	if (explain_insn(x, &r, code, &i, e))
+		return -1;
+	insn_origin(&i, &f->l, &o);
+	if (o.effect != INSN_COPIES || o.what.len < f->l.len || !flow_read(x, &r, &o.from[0], was))
+		return written_here(f, "the value", e);
+	f->tid = x->t.in.seg.tid;
+	f->last = f->l.addr;
+	f->derived = false;
+	return flow_take_origin(f, &r, &o, "the value");
+}
+
 /* The value is in memory. */
 int flow_memory(struct flow *f, struct err *e)
 {
@@ -481,11 +421,13 @@ int flow_memory(struct flow *f, struct err *e)
 	struct timeline_point at;
 	struct object o = {0};
 	struct inspect p = {0};
-	bool exact, is_birth;
+	bool exact, is_birth, indexed;
 	int r;
 
 	if (f->to_memory)
 		return FLOW_ENDED;
+	if (f->trial && f->mark)
+		return memory_unseen(f, e);
 	x->memory = f->l.addr;
 	if (inspect_open(&p, x, e)) {
 		inspect_close(&p);
@@ -518,6 +460,7 @@ int flow_memory(struct flow *f, struct err *e)
 	inspect_close(&p);
 	if (explain_is_over(x))
 		return FLOW_ENDED;
+	indexed = flow_is_indexed(f);
 	if (!f->trial) {
 		r = flow_stale(f, &at, &o, *function ? birth : 0, name, e);
 		if (r)
@@ -525,7 +468,7 @@ int flow_memory(struct flow *f, struct err *e)
 	}
 	do
 		r = flow_last_write_or_mark(f, f->l.addr, f->l.len, birth, &is_birth, e);
-	while (!r && is_birth && *function && !f->ended && !is_call(x));
+	while (!r && is_birth && *function && !f->ended && !flow_is_call(x));
 	if (r < 0)
 		return -1;
 	if (f->ended)
@@ -545,9 +488,9 @@ int flow_memory(struct flow *f, struct err *e)
 			if (turned)
 				return turned < 0 ? -1 : FLOW_ON;
 		}
-		never_written(f, name);
+		flow_never_written(f, name);
 	}
 	if (r)
 		return FLOW_ENDED;
-	return is_birth ? at_birth(f, name, function, e) : written_here(f, name, e);
+	return is_birth ? flow_at_birth(f, name, function, &o, indexed, e) : written_here(f, name, e);
 }

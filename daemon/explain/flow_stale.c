@@ -83,7 +83,7 @@ static bool pointer_of(struct flow *f, const struct user_regs_struct *r, struct 
 	return false;
 }
 
-/* Has the block had a life before? The program stands elsewhere afterwards. 0; 1: no; -1. */
+/* Has the block had a life before? The program stands elsewhere afterwards. 0; 1: no; 2: that is not known; -1. */
 static int is_reused(struct explain *x, const struct object *o, struct err *e)
 {
 	struct heap_block b;
@@ -95,7 +95,7 @@ static int is_reused(struct explain *x, const struct object *o, struct err *e)
 	r = flow_last_write(x, o->header, 8, 0, &ignored, e);
 	if (r) {
 		explain_reopen(x);
-		return r < 0 ? -1 : 1;
+		return r < 0 ? -1 : r;
 	}
 	return read_header(x, o->header, &b) && b.magic == HEAP_FREE ? 0 : 1;
 }
@@ -125,7 +125,7 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	x->until = until;
 	if (got)
 		return -1;
-	limit = x->end == END_LIMIT;
+	limit = x->end == END_LIMIT || (x->end == END_UNKNOWN && clock_s() > soon);
 	chain_cut(&x->chain, before);
 	explain_reopen(x);
 	x->memory = memory;
@@ -170,9 +170,10 @@ static int stale_block(struct flow *f, const struct timeline_point *at, const st
 
 	if (r < 0 || cursor_goto_point(&x->t, at, e))
 		return -1;
-	if (r)
+	if (r == 1)
 		return FLOW_ON;
-	r = to_mark(f, pointer, o->header, e);
+	if (!r)
+		r = to_mark(f, pointer, o->header, e);
 	if (!r)
 		return tell_free(f, o, name, e);
 	if (r == 2) {

@@ -173,7 +173,7 @@ bool inspect_number(struct inspect *p, int level, const char *expr, uint64_t *v)
 
 /* ---- the heap ---- */
 
-static bool find_block(pid_t pid, uint64_t addr, struct object *o)
+bool inspect_block(pid_t pid, uint64_t addr, struct object *o)
 {
 	struct heap_walk w;
 
@@ -283,7 +283,7 @@ bool inspect_object(struct inspect *p, uint64_t addr, struct object *o)
 	int level;
 
 	*o = (struct object){0};
-	if (find_block(p->copy, addr, o))
+	if (inspect_block(p->copy, addr, o))
 		return true;
 	level = frame_of(p, addr, &l);
 	if (level >= 0)

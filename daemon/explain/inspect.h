@@ -49,6 +49,8 @@ struct object {
 };
 /* The object that an address is in; false: none is known. */
 bool inspect_object(struct inspect *p, uint64_t addr, struct object *o);
+/* A block of the heap alone: it needs no GDB. */
+bool inspect_block(pid_t pid, uint64_t addr, struct object *o);
 /* The smallest array named in the statement that begins at addr; false: none does. */
 bool inspect_array(struct inspect *p, uint64_t addr, struct object *o);
 /*

@@ -120,14 +120,12 @@ static bool names_failure_only(const struct explain *x)
 	       (x->chain.n == 1 || is_same_line(first->location, last->location));
 }
 
-/* Does it say only that memory was accessed there: that nobody has set the pointer, or that the compiler knew it to be
- * null? */
+/* Does it say only that memory was accessed there, by a pointer that the compiler knew to be null? */
 static bool names_access_only(const struct explain *x)
 {
 	if (x->chain.n != 1 || !str_eq(x->failure.kind, "segfault"))
 		return false;
-	return x->end == END_INITIAL ||
-	       (x->end == END_CONSTANT && x->failure.address && !str_eq(x->failure.address, "0x0"));
+	return x->end == END_CONSTANT && x->failure.address && !str_eq(x->failure.address, "0x0");
 }
 
 /*
@@ -148,11 +146,35 @@ static bool names_counter(const struct explain *x)
 	return moved && str_starts(text, "for") && strchr(" (", text[3]);
 }
 
+/*
+ * Is the constant at which the chain ends one that no statement sets: the compiler has made it of what a condition had
+ * found out before?
+ */
+static bool names_test_only(const struct explain *x)
+{
+	static const char *const tests[] = {"while", "if", "assert"};
+	const struct step *last = &x->chain.v[x->chain.n - 1];
+	const char *text = json_string_value(json_object_get(last->location, "text"));
+	bool is = false;
+
+	if (x->end != END_CONSTANT || last->role != STEP_WRITE || !text)
+		return false;
+	text += strspn(text, " \t}");
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		is |= str_starts(text, tests[i]) && strchr(" (", text[strlen(tests[i])]);
+	for (const char *s = text; is && (s = strchr(s, '=')); s++) /* it sets something, too */
+		if (s[1] == '=')
+			s++;
+		else if (!strchr("!<>", s[-1]))
+			return false;
+	return is && !strstr(text, "++") && !strstr(text, "--") && text[strlen(text) - 1] != ';';
+}
+
 /* What could not be followed to its end is shown, and is no cause. */
 static void judge(struct explain *x)
 {
 	x->found = x->chain.n && x->end && !chain_led_nowhere(x->end) && !names_no_statement(x) &&
-		   !names_failure_only(x) && !names_access_only(x) && !names_counter(x);
+		   !names_failure_only(x) && !names_access_only(x) && !names_counter(x) && !names_test_only(x);
 }
 
 static int explain_failure(struct explain *x, struct err *e)
