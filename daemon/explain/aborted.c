@@ -226,8 +226,8 @@ static bool argument_of(struct inspect *p, int level, struct insn_loc *l)
 }
 
 /*
- * p stands at the throw of an exception, and is closed: why was it thrown? By a statement of the program's own, or by a
- * library that has refused an argument. The chain stays as it is where that is not known.
+ * p stands at the throw of an exception, and is closed. Has a library refused an argument by it? Then that is followed.
+ * The chain stays as it is where that is not known, and where a statement of the program's own has thrown it.
  */
 static int why_thrown(struct explain *x, struct inspect *p, struct err *e)
 {
@@ -236,7 +236,7 @@ static int why_thrown(struct explain *x, struct inspect *p, struct err *e)
 	struct insn_loc l = {0};
 
 	if (level >= 0 && !path_is_system(p->frames[level].fullname)) {
-		r = because_of_condition(x, p, level, true, CONDITION_OF_ALL, e);
+		inspect_close(p);
 	} else {
 		while (level >= 0 && level + 1 < (int)p->nframes && p->frames[level + 1].fullname &&
 		       path_is_system(p->frames[level + 1].fullname))
