@@ -19,13 +19,12 @@
 
 static volatile int tick, over;
 
-/* It may be a while until it waits again. With the second wait, it is known what the thread does. */
+/* It may be a while until it waits again. */
 static void ticks(void)
 {
 	static volatile long work;
-	static int waits;
 
-	tick = ++waits > 1;
+	tick = 1;
 	for (int i = 0; i < 200000; i++)
 		work += i;
 }

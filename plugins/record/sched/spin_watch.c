@@ -43,11 +43,12 @@ static int is_timer(int fd)
  */
 static int polls(struct thr *t, long nr, const long *a, int sleeps, const uint8_t *from)
 {
-	int again;
+	/* which is what threads use that do nothing else: the first tick may race already */
+	int ticks = nr == SYS_read || nr == SYS_select || nr == SYS_pselect6, again;
 
 	if (!sleeps)
 		return 0;
-	again = t->slept.to == from && t->slept.nr == nr;
+	again = (t->slept.to == from && t->slept.nr == nr) || (ticks && t->ordinal > 1 && !t->slept.to);
 	t->slept.to = t->log.cur;
 	t->slept.nr = (uint32_t)nr;
 	return again && !is_alone(t) && (nr != SYS_read || is_timer((int)a[0]));
