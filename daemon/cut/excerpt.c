@@ -160,10 +160,32 @@ static int copy_image(const struct excerpt *x, const struct rec_image *img, cons
 	return rec_start_write(path, start ? start : &nothing, e);
 }
 
+/* The process in the checkpoint has the logs of those that it was forked from mapped: files for them (replay/logs.h).
+ */
+static int head_logs(const struct excerpt *x, const struct rec_image *img, struct err *e)
+{
+	cleanup_free char *folder = str_fmt("%s/p%04u", x->rec->dir, img->ordinal);
+	cleanup_closedir DIR *d = img->nthreads ? NULL : opendir(folder); /* of a window, its threads are not listed */
+	struct dirent *de;
+
+	for (unsigned k = 0; k < img->nthreads; k++)
+		if (cut_log(x, img->ordinal, img->threads[k], 0, 0, e))
+			return -1;
+	while (d && (de = readdir(d))) {
+		cleanup_free char *name = str_fmt("p%04u/%s", img->ordinal, de->d_name);
+
+		if (*de->d_name == 't' && str_ends(name, ".log") && copy(x, name, true, e))
+			return -1;
+	}
+	return 0;
+}
+
 static int copy_images(const struct excerpt *x, const struct rec_image *img, const struct rec_start *start,
 		       struct err *e)
 {
 	while (!copy_image(x, img, img->ordinal == timeline_process(x->tl) ? start : NULL, e)) {
+		if (img->ordinal != timeline_process(x->tl) && head_logs(x, img, e))
+			return -1;
 		if (img->head.origin != RLOG_ORIGIN_FORK)
 			return 0;
 		img = rec_image(x->rec, img->head.parent, e);

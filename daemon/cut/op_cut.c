@@ -201,9 +201,9 @@ static int learn(struct cutting *c, struct nav *n, const struct criu_pages *p, s
 	return 0;
 }
 
-static int replay_pruned(struct nav *n, struct err *e)
+static int replay_again(struct nav *n, struct err *e)
 {
-	n->what = "replaying the window with no more than that";
+	n->what = "replaying the window alone";
 	n->span_lo = 0.7;
 	n->span_hi = 1;
 	return nav_begin(n, e) || nav_goto(n, nav_total(n), e) ? -1 : 0;
@@ -220,12 +220,13 @@ static int prune(struct cutting *c, struct nav *n, const struct rec *excerpt, st
 			return -1;
 		}
 		c->whole = xstrdup(why.text);
-		return 0;
+		target_kill(&n->t);
+		return replay_again(n, e);
 	}
 	if (keep_image(k, c, p, e) || criu_pages_prune(p, touched_keeps, x, &c->pages, &c->pages_all, e) ||
 	    copies_prune(excerpt, n->t.tl, x, &c->copied, &c->copied_all, e) || note_size(c, e))
 		return -1;
-	if (!replay_pruned(n, &why))
+	if (!replay_again(n, &why))
 		return 0;
 	if (why.kind == ERR_CANCELLED) {
 		*e = why;
@@ -233,7 +234,9 @@ static int prune(struct cutting *c, struct nav *n, const struct rec *excerpt, st
 	}
 	c->whole = xstrdup(why.text);
 	target_kill(&n->t);
-	return put_image_back(k, p, e) || copies_restore(c->dir, c->rec, e) || note_size(c, e) ? -1 : 0;
+	return put_image_back(k, p, e) || copies_restore(c->dir, c->rec, e) || note_size(c, e) || replay_again(n, e)
+		       ? -1
+		       : 0;
 }
 
 static int prune_excerpt(struct cutting *c, struct err *e)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,13 +68,35 @@ static int prepare_image(const struct rec *rec, const struct rec_image *img, str
 	return 0;
 }
 
+/*
+ * Of an image none of whose events remain, but of which a process was forked that begins with a checkpoint: that has
+ * its logs mapped, and reads nothing there.
+ */
+static int prepare_gone(const struct rec *rec, uint32_t process, struct err *e)
+{
+	cleanup_free char *from = str_fmt("%s/p%04u", rec->dir, process), *to = str_fmt(REPLAY_LOGS "/p%04u", process);
+	cleanup_closedir DIR *d = opendir(from);
+	struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		uint64_t thread = strtoul(de->d_name + 1, NULL, 10);
+		cleanup_free char *log = path_join(from, de->d_name), *copy = path_join(to, de->d_name);
+
+		if (*de->d_name != 't' || !str_ends(de->d_name, ".log") || !thread || thread > RLOG_MAX_THREADS)
+			continue;
+		if (mkdir_p(to, 0700, e) || prepare_log(log, copy, room_of(rec, (uint32_t)thread), e))
+			return -1;
+	}
+	return 0;
+}
+
 int logs_prepare(const struct rec *rec, uint32_t root, uint32_t process, struct err *e)
 {
 	const struct rec_image *img;
 
 	do {
 		img = rec_image(rec, process, e);
-		if (!img || prepare_image(rec, img, e))
+		if (!img || (img->nthreads ? prepare_image(rec, img, e) : prepare_gone(rec, img->ordinal, e)))
 			return -1;
 		process = img->head.parent;
 	} while (img->ordinal != root);
