@@ -14,6 +14,7 @@
 #include "debug/revive.h"
 #include "debug/threads.h"
 #include "sessionstate/user_checkpoints.h"
+#include "timetravel/cursor_int.h"
 
 #define CKPT "ckpt:"
 
@@ -101,7 +102,8 @@ static int when(struct debug *d, const char *args, struct buf *out, struct err *
 		 (unsigned long long)p.hits);
 	if (n && !timeline_read(d->nav.t.tl, n, &ev, &ignored) && ev.seconds >= 0)
 		buf_addf(out, ", %.6f s after the start", ev.seconds);
-	buf_addf(out, ", thread %u (TID %d)\n", threads_number(d, d->cursor.tid), (int)d->cursor.tid);
+	buf_addf(out, ", thread %u (TID %d)\n", threads_number(d, d->cursor.tid),
+		 (int)target_shown_tid(&d->nav.t, cursor_ordinal(&d->cursor, d->cursor.tid), d->cursor.tid));
 	return 0;
 }
 

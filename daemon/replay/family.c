@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -28,16 +27,6 @@ bool family_is_child(pid_t pid)
 bool family_is_ours(pid_t pid)
 {
 	return !cell_is_plain() || family_is_child(pid);
-}
-
-pid_t family_tid(pid_t pid, pid_t tid)
-{
-	char path[64];
-
-	if (tid <= 0 || !cell_is_plain())
-		return tid;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
-	return access(path, F_OK) ? 0 : tid;
 }
 
 /* A thread that is traced may stop once more (PTRACE_EVENT_EXIT). */

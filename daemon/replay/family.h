@@ -13,8 +13,6 @@
 bool family_is_child(pid_t pid);
 /* The same in a plain cell; in another one true. */
 bool family_is_ours(pid_t pid);
-/* This thread of process pid; 0: that has no such thread (looked up in a plain cell only). */
-pid_t family_tid(pid_t pid, pid_t tid);
 /* Waits for the end of a process that was killed, and of its threads, which may be traced. */
 void family_wait(pid_t pid);
 /*

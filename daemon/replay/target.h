@@ -92,7 +92,7 @@ void target_snap_kill(pid_t pid);
 /* TID of a thread by ordinal, 0 when it is not alive. */
 static inline pid_t target_tid(const struct target *t, uint32_t thread)
 {
-	return thread < RLOG_MAX_THREADS ? family_tid(t->pid, t->ctl->tid[thread]) : 0;
+	return thread < RLOG_MAX_THREADS ? t->ctl->tid[thread] : 0;
 }
 
 /* The number by which people know this thread of it: the recorded TID, which in a plain cell is not the kernel's. */

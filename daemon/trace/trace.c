@@ -341,6 +341,15 @@ int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e)
 	return t->alive ? trace_hide_step(t, e) : 0;
 }
 
+/* The program itself tells which threads it has (rlog/replay.h), and can tell anything. */
+static bool is_thread_of(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return !access(path, F_OK);
+}
+
 int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e)
 {
 	int status;
@@ -348,6 +357,8 @@ int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e)
 	memset(t, 0, sizeof(*t));
 	t->pid = pid;
 	t->tid = tid;
+	if (!is_thread_of(pid, tid))
+		return err_set(e, ERR_KILLED, "process %d has no thread %d", (int)pid, (int)tid);
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0))
 		return err_errno(e, errno == ESRCH || maps_is_dead(pid) ? ERR_KILLED : ERR_HOST,
 				 "PTRACE_SEIZE of thread %d", (int)tid);
