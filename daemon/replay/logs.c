@@ -74,7 +74,8 @@ static int prepare_image(const struct rec *rec, const struct rec_image *img, str
  */
 static int prepare_gone(const struct rec *rec, uint32_t process, struct err *e)
 {
-	cleanup_free char *from = str_fmt("%s/p%04u", rec->dir, process), *to = str_fmt(REPLAY_LOGS "/p%04u", process);
+	cleanup_free char *from = str_fmt("%s/p%04u", rec->dir, process),
+			  *to = str_fmt("%s/p%04u", logs_dir(), process);
 	cleanup_closedir DIR *d = opendir(from);
 	struct dirent *de;
 
