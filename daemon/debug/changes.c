@@ -28,7 +28,7 @@ struct bytes {
 
 struct change {
 	struct timeline_point at; /* of the statement */
-	pid_t tid;
+	pid_t tid; /* as recorded */
 	struct bytes old, now;
 };
 
@@ -81,7 +81,8 @@ static int find_one(struct changes *c, uint64_t event, uint64_t k, struct err *e
 		return 0;
 	if (cursor_enter_any(t, event, e) || segcur_nth_stop(&t->in, &t->breaks, k, &stop, e))
 		return -1;
-	x->tid = t->tid = t->in.seg.tid;
+	t->tid = t->in.seg.tid;
+	x->tid = target_shown_tid(&t->nav->t, t->in.seg.thread, t->tid);
 	look(c, &x->now);
 	if (cursor_back_step(t, t->tid, &stop, e) || cursor_where(t, &x->at, e))
 		return -1;
@@ -119,7 +120,7 @@ static int find_inside(struct changes *c, bool to_end, struct err *e)
 		struct change *x = add(c);
 
 		x->at = (struct timeline_point){event, v[i - 1].pc, v[i - 1].hits};
-		x->tid = in->seg.tid;
+		x->tid = target_shown_tid(in->seg.t, in->seg.thread, in->seg.tid);
 		join(c, v[i - 1].was, &x->old);
 		join(c, v[i - 1].now, &x->now);
 	}

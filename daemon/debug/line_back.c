@@ -91,6 +91,7 @@ static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 static int back_to_other(struct debug *d, pid_t tid, struct breaks *others, struct stop *stop, struct err *e)
 {
 	struct cursor *t = &d->cursor;
+	uint32_t who = cursor_ordinal(t, tid);
 	struct breaks mine = t->breaks;
 	struct trace *th;
 	uint64_t pc;
@@ -111,6 +112,7 @@ static int back_to_other(struct debug *d, pid_t tid, struct breaks *others, stru
 		return -1;
 	if (breaks_has(&mine, pc))
 		return 0;
+	tid = cursor_tid_of(t, who, tid);
 	return t->tid == tid ? come_in(d, tid, stop, e) : 1;
 }
 
@@ -120,20 +122,22 @@ static int back_far(struct debug *d, pid_t tid, struct stop *stop, struct err *e
 	struct cursor *t = &d->cursor;
 	struct timeline_point here;
 	struct breaks others = {0};
-	bool any;
+	bool any, moved;
 	int r = 1;
 
 	stop_at_others(&d->lines, &others, &any);
-	if (any && tid == t->tid)
+	moved = any && tid == t->tid;
+	if (moved)
 		r = cursor_where(t, &here, e) ? -1 : back_to_other(d, tid, &others, stop, e);
 	breaks_fini(&others);
-	if (r == 1 && any && tid == t->tid && cursor_goto_point(t, &here, e))
+	if (r == 1 && moved && cursor_goto_point(t, &here, e))
 		return -1;
 	return r;
 }
 
 int lines_back_step(struct debug *d, int tid, struct stop *stop, struct err *e)
 {
+	uint32_t who = cursor_ordinal(&d->cursor, tid);
 	struct lines_range range;
 	uint64_t sp;
 	int r = 1;
@@ -141,8 +145,8 @@ int lines_back_step(struct debug *d, int tid, struct stop *stop, struct err *e)
 	if (lines_due(&d->lines, &range, &sp))
 		r = cursor_back_over(&d->cursor, tid, range.lo, range.hi, sp, stop, e);
 	if (r > 0 && lines_far_due(&d->lines))
-		r = back_far(d, tid, stop, e);
+		r = back_far(d, cursor_tid_of(&d->cursor, who, tid), stop, e);
 	if (r > 0)
-		r = cursor_back_step(&d->cursor, tid, stop, e);
+		r = cursor_back_step(&d->cursor, cursor_tid_of(&d->cursor, who, tid), stop, e);
 	return r ? r : note_line(d, e);
 }

@@ -207,6 +207,7 @@ int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, s
 	struct stop stop = {0};
 	pid_t tid = threads_tid(d, id);
 	bool jumped = d->later || d->jumped;
+	int stepped; /* the thread that is to step, as the debugger knows it */
 
 	if (watched_resume(&d->watched, how, debug_memory(d), out))
 		return 0;
@@ -217,6 +218,7 @@ int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, s
 	if (how == RSP_BACK_STEP && !tid)
 		tid = stepped_back(d);
 	tid = tid ? tid : d->cursor.tid;
+	stepped = threads_id(d, tid);
 	debug_tell_signal(d, how == RSP_CONTINUE || how == RSP_STEP);
 	busy_begin(d, true);
 	if (move_or_call(d, how, tid, &stop, e) && stay_true(d, &stop) && has_failed(d, &stop, e))
@@ -230,8 +232,8 @@ int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, s
 	out->jumped = jumped;
 	note_watched(d, out, how);
 	if (stop.kind == STOP_FIRST)
-		out->tid = threads_id(d, tid); /* the thread that was to step: it has not moved, and stays selected */
-	if (stop.kind == STOP_STEP && out->tid != threads_id(d, tid))
+		out->tid = stepped; /* it has not moved, and stays selected */
+	if (stop.kind == STOP_STEP && out->tid != stepped)
 		out->why = RSP_ELSEWHERE;
 	/*
 	 * the user's selection before this command does not count any more; a command that consists of one resume may

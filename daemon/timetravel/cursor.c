@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cell/plain.h"
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 
@@ -183,4 +184,11 @@ uint32_t cursor_ordinal(const struct cursor *t, pid_t tid)
 		if (target_tid(&t->nav->t, o) == tid)
 			return o;
 	return 0;
+}
+
+pid_t cursor_tid_of(const struct cursor *t, uint32_t ordinal, pid_t tid)
+{
+	pid_t now = ordinal ? target_tid(&t->nav->t, ordinal) : 0;
+
+	return cell_is_plain() && now ? now : tid;
 }

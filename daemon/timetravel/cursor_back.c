@@ -122,6 +122,7 @@ static int see_access(struct cursor *t, pid_t tid, struct stop *stop, struct err
 
 static int back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 {
+	uint32_t who = cursor_ordinal(t, tid);
 	struct user_regs_struct here;
 	bool returned;
 
@@ -132,20 +133,22 @@ static int back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 		   visibility_has_returned(t->in.now.pid, &here);
 	if (one_back(t, tid, stop, e))
 		return -1;
+	tid = cursor_tid_of(t, who, tid);
 	return returned && stop->kind == STOP_STEP && t->in.seg.tid == tid ? leave_call(t, &here, e) : 0;
 }
 
 int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 {
+	uint32_t who = cursor_ordinal(t, tid);
 	struct breaks_words was;
 
 	if (cursor_go_inside(t, e))
 		return -1;
 	breaks_look(&t->breaks, cursor_memory(t), &was);
-	if (back_step(t, tid, stop, e))
+	if (back_step(t, cursor_tid_of(t, who, tid), stop, e))
 		return -1;
 	see_change(t, &was, stop);
-	return see_access(t, tid, stop, e);
+	return see_access(t, cursor_tid_of(t, who, tid), stop, e);
 }
 
 /* The cursor stands after the change of a word that has a condition: notes the word's value there. */

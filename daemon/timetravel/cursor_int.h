@@ -72,6 +72,11 @@ int cursor_go_inside(struct cursor *t, struct err *e);
 bool cursor_is_last(const struct cursor *t);
 /* The thread's number in the recording. 0: there is no such thread. */
 uint32_t cursor_ordinal(const struct cursor *t, pid_t tid);
+/*
+ * Its TID now; tid, if there is no such thread. Without namespaces (cell/plain.h), threads get other TIDs whenever the
+ * process is started again, as on the way back.
+ */
+pid_t cursor_tid_of(const struct cursor *t, uint32_t ordinal, pid_t tid);
 /* To the last visible state of all. 1: there is none; nothing is held. */
 int cursor_last(struct cursor *t, struct err *e);
 /* To the last visible state of a segment before event n, of the thread with that number (0: of any). 1: there is none.

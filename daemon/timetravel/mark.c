@@ -30,7 +30,7 @@ int mark_take(struct cursor *t, struct mark *s, struct err *e)
 	if (t->ops->regs(t, t->tid, &s->regs, e))
 		return -1;
 	s->event = cursor_event(t);
-	s->tid = t->tid;
+	s->tid = target_shown_tid(&t->nav->t, cursor_ordinal(t, t->tid), t->tid);
 	read_stack(s, cursor_memory(t));
 	return 0;
 }
