@@ -8,51 +8,30 @@
 #include "base/str.h"
 
 #define PAGE 4096u
-#define HASH 0x9e3779b97f4a7c15ull
 #define BITS 64u
 
 struct footprint_page {
-	uint64_t number; /* address / PAGE */
 	uint64_t seen[PAGE / BITS];
 };
 
-static struct footprint_page **place_of(struct footprint *f, uint64_t number)
-{
-	size_t k = (size_t)(number * HASH >> 20) & (f->cap - 1);
-
-	while (f->v[k] && f->v[k]->number != number)
-		k = (k + 1) & (f->cap - 1);
-	return &f->v[k];
-}
-
-static void grow(struct footprint *f)
-{
-	struct footprint_page **old = f->v;
-	size_t n = f->cap;
-
-	f->cap = n ? n * 2 : 1024;
-	f->v = xcalloc(f->cap, sizeof(*f->v));
-	for (size_t k = 0; k < n; k++)
-		if (old[k])
-			*place_of(f, old[k]->number) = old[k];
-	free(old);
-}
+struct entry {
+	uint64_t key; /* 1 + address / PAGE */
+	struct footprint_page *page;
+};
 
 static struct footprint_page *page_at(struct footprint *f, uint64_t number)
 {
-	struct footprint_page **at;
+	struct entry *at;
 
-	if (f->last && f->last->number == number)
+	if (f->last && f->last_number == number)
 		return f->last;
-	if (f->n * 2 >= f->cap)
-		grow(f);
-	at = place_of(f, number);
-	if (!*at) {
-		*at = xcalloc(1, sizeof(**at));
-		(*at)->number = number;
-		f->n++;
-	}
-	return f->last = *at;
+	if (!f->pages.size)
+		table_init(&f->pages, sizeof(*at));
+	at = table_add(&f->pages, number + 1);
+	if (!at->page)
+		at->page = xcalloc(1, sizeof(*at->page));
+	f->last_number = number;
+	return f->last = at->page;
 }
 
 /* n bytes from `first` of the page on, which are in one word of its bits. */
@@ -80,8 +59,8 @@ void footprint_add(struct footprint *f, uint64_t addr, uint64_t len, enum footpr
 
 void footprint_fini(struct footprint *f)
 {
-	for (size_t k = 0; k < f->cap; k++)
-		free(f->v[k]);
-	free(f->v);
+	for (struct entry *at = NULL; f->pages.cap && (at = table_next(&f->pages, at));)
+		free(at->page);
+	table_fini(&f->pages);
 	memset(f, 0, sizeof(*f));
 }

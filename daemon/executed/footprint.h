@@ -6,15 +6,16 @@
 #ifndef FRED_EXECUTED_FOOTPRINT_H
 #define FRED_EXECUTED_FOOTPRINT_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "base/table.h"
 
 struct footprint_page;
 
 struct footprint {
-	struct footprint_page **v; /* a hash table */
-	size_t n, cap;
-	struct footprint_page *last;
+	struct table pages;
+	struct footprint_page *last; /* the page of the access before; NULL: there was none */
+	uint64_t last_number;
 	/* results, in bytes */
 	uint64_t touched, loaded;
 };

@@ -146,12 +146,12 @@ static void insn(void *ctx, struct instrument *i, struct instrument_insn *x, uin
 	enum window_side side = window_side(&s->window, i, x);
 
 	see_leave(s, sp);
-	s->keeps = side == WINDOW_IN || (side == WINDOW_BEHIND && is_of_criterion(s, x));
+	s->keeps = side == WINDOW_IN || (side == WINDOW_AFTER && is_of_criterion(s, x));
 	s->too_many |= s->slice.n >= INSNS_MAX;
-	i->enough |= s->too_many || (side == WINDOW_BEHIND && !s->keeps);
+	i->enough |= s->too_many || (side == WINDOW_AFTER && !s->keeps);
 	if (!s->keeps || s->too_many)
 		return;
-	s->criterion += side == WINDOW_BEHIND;
+	s->criterion += side == WINDOW_AFTER;
 	see_return(s, sp);
 	keep(s, x, sp);
 }

@@ -173,7 +173,7 @@ static void insn(void *ctx, struct instrument *i, struct instrument_insn *x, uin
 	struct tracing *t = ctx;
 
 	t->segment++;
-	if (window_side(&t->window, i, x) == WINDOW_BEHIND) {
+	if (window_side(&t->window, i, x) == WINDOW_AFTER) {
 		i->enough = true;
 		return;
 	}

@@ -51,7 +51,7 @@ enum window_side window_side(struct exec_window *w, const struct instrument *i, 
 	if (w->side == WINDOW_BEFORE && is_at(i, x, &w->from))
 		w->side = WINDOW_IN;
 	if (w->side == WINDOW_IN && is_at(i, x, &w->to))
-		w->side = WINDOW_BEHIND;
+		w->side = WINDOW_AFTER;
 	w->insns += w->side == WINDOW_IN;
 	return w->side;
 }
@@ -60,7 +60,7 @@ int window_over(const struct exec_window *w, struct err *e)
 {
 	const struct timeline_point *p = w->side == WINDOW_BEFORE ? &w->from : &w->to;
 
-	if (w->side == WINDOW_BEHIND || (w->side == WINDOW_IN && !w->to.pc))
+	if (w->side == WINDOW_AFTER || (w->side == WINDOW_IN && !w->to.pc))
 		return 0;
 	return err_set(e, ERR_USAGE,
 		       "the thread does not come to 0x%" PRIx64 " %" PRIu64 " times after event %" PRIu64

@@ -5,7 +5,7 @@
 
 #include "instrument/instrument.h"
 
-enum window_side { WINDOW_BEFORE, WINDOW_IN, WINDOW_BEHIND };
+enum window_side { WINDOW_BEFORE, WINDOW_IN, WINDOW_AFTER };
 
 struct exec_window {
 	struct timeline_point from, to;
