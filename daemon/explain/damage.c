@@ -118,9 +118,11 @@ static int follow(struct explain *x, const struct rlog_damage *d, struct err *e)
 	if (r)
 		return -1;
 	r = to_write(x, d, e);
+	if (r < 0)
+		return -1;
 	if (r) {
 		explain_end(x, END_NEVER_WRITTEN, "no write to it was found");
-		return r < 0 ? -1 : 0;
+		return 0;
 	}
 	if (inspect_open(&p, x, e)) {
 		inspect_close(&p);

@@ -162,7 +162,7 @@ static int make_visible(struct segcur *in, struct goal *g, struct trace *t, stru
 /* Sets marks nearer to the goal, as far as CPU time is exact. */
 static int approach(struct segcur *in, struct goal *g, struct err *e)
 {
-	uint64_t left, ran, part = 0;
+	uint64_t left, rest, ran, part = 0;
 	int r = distance(in, g, SEGCUR_HOT, &left, e);
 
 	if (r == SEGCUR_TOO_HOT && segcur_walk_marks(in, g, e) < 0)
@@ -193,8 +193,17 @@ static int approach(struct segcur *in, struct goal *g, struct err *e)
 			continue;
 		}
 		segcur_push_mark(in, &t, 0);
+		r = distance(in, g, 0, &rest, e);
+		if (r == SEGCUR_PASSED) { /* so did this one, though that was not seen on its way */
+			segcur_drop(&in->mark[--in->marks]);
+			r = SEGCUR_REACHED;
+			part /= 2;
+			if (part < LEAST_NS)
+				break;
+			continue;
+		}
+		left = rest;
 		part = 0;
-		r = distance(in, g, 0, &left, e);
 	}
 	if (r == SEGCUR_PASSED)
 		return err_set(e, ERR_INTERNAL, "a state after event %llu could not be reached again",
