@@ -36,6 +36,15 @@ struct rec *rec_arg_open(const struct cli *cli, struct err *e)
 	return NULL;
 }
 
+json_t *rec_arg_pair(const struct cli *cli, struct err *e)
+{
+	cleanup_free char *good = paths_recording(cli->args.s[0], e),
+			  *bad = good ? paths_recording(cli->args.s[1], e) : NULL;
+
+	return bad ? json_pack("{s:o, s:o}", "good", json_text(good, strlen(good)), "bad", json_text(bad, strlen(bad)))
+		   : NULL;
+}
+
 json_t *rec_arg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
 {
 	cleanup_free char *rec = rec_arg(cli, rest, most, first, e);

@@ -20,6 +20,8 @@ char *rec_arg(const struct cli *cli, size_t rest, size_t most, size_t *first, st
  */
 struct rec;
 struct rec *rec_arg_open(const struct cli *cli, struct err *e);
+/* {"good": PATH, "bad": PATH} of the two recordings that are the arguments, or NULL. */
+json_t *rec_arg_pair(const struct cli *cli, struct err *e);
 /* {"rec": PATH} of a command line as for rec_arg, or NULL. */
 json_t *rec_arg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
 /* {"rec": PATH, "at": POS, "process": N} of a command whose only argument is [REC], as far as given, or NULL. */

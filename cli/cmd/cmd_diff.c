@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff.c: fredctl diff. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "client/client.h"
 #include "client/out.h"
 #include "client/out_text.h"
-#include "client/paths.h"
+#include "client/rec_arg.h"
 #include "cmd/commands.h"
 
 static void print_side(const char *name, const json_t *side)
@@ -55,18 +53,9 @@ static void print(const struct cli *cli, const json_t *r)
 	}
 }
 
-static json_t *params_of(const struct cli *cli, struct err *e)
-{
-	cleanup_free char *good = paths_recording(cli->args.s[0], e),
-			  *bad = good ? paths_recording(cli->args.s[1], e) : NULL;
-
-	return bad ? json_pack("{s:o, s:o}", "good", json_text(good, strlen(good)), "bad", json_text(bad, strlen(bad)))
-		   : NULL;
-}
-
 static int exec_diff(struct cli *cli, struct err *e)
 {
-	return client_print(cli, "diff", params_of(cli, e), print, "differ", e);
+	return client_print(cli, "diff", rec_arg_pair(cli, e), print, "differ", e);
 }
 
 const struct cli_command cmd_diff = {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_window.c: fredctl window. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "client/client.h"
 #include "client/out.h"
 #include "client/out_text.h"
-#include "client/paths.h"
+#include "client/rec_arg.h"
 #include "cmd/commands.h"
 
 static void print_place(const json_t *r)
@@ -45,18 +43,9 @@ static void print(const struct cli *cli, const json_t *r)
 	       out_bytes((uint64_t)out_int(r, "touched_bytes"), touched));
 }
 
-static json_t *params_of(const struct cli *cli, struct err *e)
-{
-	cleanup_free char *good = paths_recording(cli->args.s[0], e),
-			  *bad = good ? paths_recording(cli->args.s[1], e) : NULL;
-
-	return bad ? json_pack("{s:o, s:o}", "good", json_text(good, strlen(good)), "bad", json_text(bad, strlen(bad)))
-		   : NULL;
-}
-
 static int exec_window(struct cli *cli, struct err *e)
 {
-	return client_print(cli, "window", params_of(cli, e), print, "differ", e);
+	return client_print(cli, "window", rec_arg_pair(cli, e), print, "differ", e);
 }
 
 const struct cli_command cmd_window = {

@@ -126,7 +126,9 @@ static int fork_pid1(struct forker *f, struct err *e)
 	return err_errno(e, ERR_HOST, "cannot make a process in a new pid namespace");
 }
 
-static int start(int (*fork_first)(struct forker *f, struct err *e), struct forker *f, struct cell *c, struct err *e)
+typedef int fork_fn(struct forker *f, struct err *e);
+
+static int start(fork_fn *fork_first, struct forker *f, struct cell *c, struct err *e)
 {
 	cleanup_close int ours = -1, theirs = -1;
 	int sk[2], r = -1;
@@ -160,26 +162,29 @@ static int fork_plain(struct forker *f, struct err *e)
 	return f->pid < 0 ? err_errno(e, ERR_HOST, "cannot make a process") : 0;
 }
 
-int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e)
+/* out is set on success only. */
+static int start_as(fork_fn *fork_first, int end_signal, struct forker f, struct cell *out, struct err *e)
 {
-	struct forker f = {.init = init, .arg = arg};
-	struct cell c = {.pidfd = -1, .end_signal = SIGKILL};
+	struct cell c = {.pidfd = -1, .end_signal = end_signal};
 
-	if (start(fork_pid1, &f, &c, e))
-		return err_wrap(e, "cannot make a cell");
+	if (start(fork_first, &f, &c, e))
+		return -1;
 	*out = c;
 	return 0;
 }
 
+int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e)
+{
+	const struct forker f = {.init = init, .arg = arg};
+
+	return start_as(fork_pid1, SIGKILL, f, out, e) ? err_wrap(e, "cannot make a cell") : 0;
+}
+
 int cell_start_plain(int (*init)(void *arg), void *arg, struct cell *out, struct err *e)
 {
-	struct forker f = {.init = init, .arg = arg};
-	struct cell c = {.pidfd = -1, .end_signal = SIGTERM};
+	const struct forker f = {.init = init, .arg = arg};
 
-	if (start(fork_plain, &f, &c, e))
-		return err_wrap(e, "cannot make a cell without namespaces");
-	*out = c;
-	return 0;
+	return start_as(fork_plain, SIGTERM, f, out, e) ? err_wrap(e, "cannot make a cell without namespaces") : 0;
 }
 
 int cell_join(struct cell *c, int *status, struct err *e)

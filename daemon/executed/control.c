@@ -283,7 +283,7 @@ static bool improve(struct graph *g, uint32_t k)
 	for (uint32_t j = g->first[k]; j < g->first[k + 1]; j++)
 		if (g->post[g->to[j]] != UINT32_MAX)
 			now = now == UINT32_MAX ? g->to[j] : meet(g, now, g->to[j]);
-	/* of a loop without end, all that is certain is that nothing is behind it */
+	/* of a loop without end, all that is certain is that nothing follows it */
 	if (now == UINT32_MAX || g->place[now] <= g->place[k])
 		now = EXIT;
 	if (g->post[k] == now)

@@ -51,11 +51,8 @@ struct slicing {
 static size_t read_code(void *ctx, uint64_t pc, uint8_t *code, size_t n)
 {
 	struct slicing *s = ctx;
-	struct err ignored;
 
-	while (n && trace_read(s->i.t->pid, pc, code, n, &ignored))
-		n--;
-	return n;
+	return trace_read_some(s->i.t->pid, pc, code, n);
 }
 
 static uint32_t number_of(struct slicing *s, struct instrument_insn *x)

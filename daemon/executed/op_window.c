@@ -118,13 +118,11 @@ static int follow_good(struct finding *f, struct err *e)
 static const struct insn_regs *regs_of(struct finding *f, struct instrument *i, struct instrument_insn *x)
 {
 	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	size_t n = sizeof(code);
+	size_t n;
 
 	if (x->mark)
 		return &f->regs[x->mark - 1];
-	while (n && trace_read(i->t->pid, x->pc, code, n, &ignored))
-		n--;
+	n = trace_read_some(i->t->pid, x->pc, code, sizeof(code));
 	if (f->nregs == f->regs_cap) {
 		f->regs_cap = f->regs_cap ? f->regs_cap * 2 : 1024;
 		f->regs = xreallocarray(f->regs, f->regs_cap, sizeof(*f->regs));

@@ -144,14 +144,12 @@ const char *places_code(struct places *p, const struct code_place *at)
 {
 	struct code_place *x = ((const struct place_entry *)table_find(&p->at, at->pc))->at;
 	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	size_t n = sizeof(code);
+	size_t n;
 	char text[128];
 
 	if (x->code)
 		return x->code;
-	while (n && trace_read(p->copy, x->pc, code, n, &ignored))
-		n--;
+	n = trace_read_some(p->copy, x->pc, code, sizeof(code));
 	insn_text(code, n, x->pc, text, sizeof(text));
 	x->code = xstrdup(text);
 	return x->code;

@@ -17,27 +17,6 @@ static bool is_mapped(struct flow *f, uint64_t addr)
 	return maps_find(cursor_memory(&f->x->t), addr, &m) && (m.read || m.write);
 }
 
-/* The operand of the instruction that reads f->l. false: there is none. */
-static bool access_of(struct flow *f, const struct user_regs_struct *r, struct insn_access *a)
-{
-	struct insn_access v[INSN_ACCESSES];
-	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	struct insn i;
-	unsigned n;
-
-	if (visibility_is_shim(&f->x->t.visibility, r->rip) || explain_insn(f->x, r, code, &i, &ignored))
-		return false;
-	n = insn_accesses(&i, v);
-	for (unsigned k = 0; k < n; k++) {
-		if (v[k].writes || v[k].stack || f->l.addr < v[k].addr || f->l.addr >= v[k].addr + v[k].len)
-			continue;
-		*a = v[k];
-		return true;
-	}
-	return false;
-}
-
 /* The register of the operand that is the index. false: it has none. */
 static bool index_of(struct flow *f, const struct user_regs_struct *r, const struct insn_access *a, struct insn_loc *l)
 {
@@ -92,7 +71,7 @@ bool flow_is_indexed(struct flow *f)
 	struct insn_loc l;
 	struct err ignored;
 
-	return !explain_regs(f->x, f->tid, &r, &ignored) && access_of(f, &r, &a) && index_of(f, &r, &a, &l);
+	return !explain_regs(f->x, f->tid, &r, &ignored) && flow_access(f, &r, false, &a) && index_of(f, &r, &a, &l);
 }
 
 int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const char *name, struct err *e)
@@ -108,7 +87,7 @@ int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const ch
 		return FLOW_ON;
 	if (cursor_goto_point(&x->t, at, e) || explain_regs(x, f->tid, &r, e))
 		return -1;
-	if (!access_of(f, &r, &a))
+	if (!flow_access(f, &r, false, &a))
 		return FLOW_ON;
 	if (index_of(f, &r, &a, &l))
 		got = 0;

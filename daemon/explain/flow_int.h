@@ -83,6 +83,11 @@ uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l);
  */
 bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct insn_loc *l, struct object *o);
 
+/*
+ * The operand of the instruction at r->rip that reads f->l from memory. by_pointer: only through a register that is not
+ * the stack pointer. false: there is none, or it is the recorder's.
+ */
+bool flow_access(struct flow *f, const struct user_regs_struct *r, bool by_pointer, struct insn_access *a);
 /* The bytes at l in the current state; false: they cannot be read. */
 bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct insn_loc *l, uint8_t v[8]);
 bool flow_is_zero(const struct flow *f);

@@ -64,23 +64,12 @@ int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_
 /* The register that the instruction reads f->l through. false: none, or the frame's own. */
 static bool pointer_of(struct flow *f, const struct user_regs_struct *r, struct insn_loc *l)
 {
-	struct insn_access v[INSN_ACCESSES];
-	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	struct insn i;
-	unsigned n;
+	struct insn_access a;
 
-	if (visibility_is_shim(&f->x->t.visibility, r->rip) || explain_insn(f->x, r, code, &i, &ignored))
+	if (!flow_access(f, r, true, &a))
 		return false;
-	n = insn_accesses(&i, v);
-	for (unsigned k = 0; k < n; k++) {
-		if (v[k].writes || v[k].stack || v[k].base == INSN_NO_REG || v[k].base == INSN_RSP ||
-		    f->l.addr < v[k].addr || f->l.addr >= v[k].addr + v[k].len)
-			continue;
-		*l = (struct insn_loc){.where = INSN_IN_REG, .reg = v[k].base, .len = 8};
-		return true;
-	}
-	return false;
+	*l = (struct insn_loc){.where = INSN_IN_REG, .reg = a.base, .len = 8};
+	return true;
 }
 
 /* Has the block had a life before? The program stands elsewhere afterwards. 0; 1: no; 2: that is not known; -1. */

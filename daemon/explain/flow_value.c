@@ -42,6 +42,27 @@ bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct
 	return true;
 }
 
+bool flow_access(struct flow *f, const struct user_regs_struct *r, bool by_pointer, struct insn_access *a)
+{
+	struct insn_access v[INSN_ACCESSES];
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+	struct insn i;
+	unsigned n;
+
+	if (visibility_is_shim(&f->x->t.visibility, r->rip) || explain_insn(f->x, r, code, &i, &ignored))
+		return false;
+	n = insn_accesses(&i, v);
+	for (unsigned k = 0; k < n; k++) {
+		if (v[k].writes || v[k].stack || f->l.addr < v[k].addr || f->l.addr >= v[k].addr + v[k].len ||
+		    (by_pointer && (v[k].base == INSN_NO_REG || v[k].base == INSN_RSP)))
+			continue;
+		*a = v[k];
+		return true;
+	}
+	return false;
+}
+
 static uint64_t number_of(const uint8_t v[8], unsigned len)
 {
 	uint64_t n = 0;

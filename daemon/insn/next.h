@@ -8,8 +8,8 @@
 
 enum insn_next_kind {
 	NEXT_NOWHERE = 0, /* ret, or what ends the program; or it cannot be decoded */
-	NEXT_FOLLOWS, /* the instruction behind it */
-	NEXT_CALL, /* the one behind it, after the call */
+	NEXT_FOLLOWS, /* the instruction after it */
+	NEXT_CALL, /* the instruction after it, once the call has returned */
 	NEXT_BRANCH, /* that, or target */
 	NEXT_JUMP, /* target */
 	NEXT_ANYWHERE, /* what a register or memory says */

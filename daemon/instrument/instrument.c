@@ -12,11 +12,9 @@
 static void decode(struct instrument *i, struct instrument_insn *x)
 {
 	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	size_t n = sizeof(code);
+	size_t n;
 
-	while (n && trace_read(i->t->pid, x->pc, code, n, &ignored))
-		n--;
+	n = trace_read_some(i->t->pid, x->pc, code, sizeof(code));
 	insn_shape(code, n, &x->shape);
 }
 

@@ -162,7 +162,7 @@ static int make_visible(struct segcur *in, struct goal *g, struct trace *t, stru
 /* Sets marks nearer to the goal, as far as CPU time is exact. */
 static int approach(struct segcur *in, struct goal *g, struct err *e)
 {
-	uint64_t left, rest, ran, part = 0;
+	uint64_t left, rest = 0, ran, part = 0;
 	int r = distance(in, g, SEGCUR_HOT, &left, e);
 
 	if (r == SEGCUR_TOO_HOT && segcur_walk_marks(in, g, e) < 0)
@@ -182,28 +182,25 @@ static int approach(struct segcur *in, struct goal *g, struct err *e)
 
 			r = late < 0 ? -1 : late ? SEGCUR_REACHED : SEGCUR_SHORT;
 		}
-		if (r != SEGCUR_SHORT) {
+		if (r == SEGCUR_SHORT) {
+			segcur_push_mark(in, &t, 0);
+			r = distance(in, g, 0, &rest, e);
+			if (r != SEGCUR_PASSED) {
+				left = rest;
+				part = 0;
+				continue;
+			}
+			segcur_drop(&in->mark[--in->marks]);
+		} else {
 			segcur_drop(&t);
 			if (r < 0)
 				return -1;
-			r = SEGCUR_REACHED; /* it went too far, since CPU time is not exact */
-			part /= 2;
-			if (part < LEAST_NS)
-				break;
-			continue;
 		}
-		segcur_push_mark(in, &t, 0);
-		r = distance(in, g, 0, &rest, e);
-		if (r == SEGCUR_PASSED) { /* so did this one, though that was not seen on its way */
-			segcur_drop(&in->mark[--in->marks]);
-			r = SEGCUR_REACHED;
-			part /= 2;
-			if (part < LEAST_NS)
-				break;
-			continue;
-		}
-		left = rest;
-		part = 0;
+		/* it went too far, since CPU time is not exact; not always is that seen on its way */
+		r = SEGCUR_REACHED;
+		part /= 2;
+		if (part < LEAST_NS)
+			break;
 	}
 	if (r == SEGCUR_PASSED)
 		return err_set(e, ERR_INTERNAL, "a state after event %llu could not be reached again",

@@ -11,6 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
+size_t trace_read_some(pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	struct err ignored;
+
+	while (len && trace_read(pid, addr, buf, len, &ignored))
+		len--;
+	return len;
+}
+
 int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e)
 {
 	struct iovec l = {buf, len}, r = {(void *)(uintptr_t)addr, len};

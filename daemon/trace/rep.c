@@ -76,14 +76,8 @@ static bool decode(const uint8_t *code, unsigned n, struct rep *out)
 static bool find(pid_t pid, const struct user_regs_struct *r, struct rep *out)
 {
 	uint8_t code[INSN_MAX];
-	struct err ignored;
-	unsigned n = sizeof(code);
 
-	if (!r->rcx)
-		return false;
-	while (n && trace_read(pid, r->rip, code, n, &ignored))
-		n--; /* a mapping ends there */
-	return decode(code, n, out);
+	return r->rcx && decode(code, (unsigned)trace_read_some(pid, r->rip, code, sizeof(code)), out);
 }
 
 bool trace_at_rep(pid_t pid, const struct user_regs_struct *r)

@@ -118,6 +118,8 @@ int trace_clear_all(struct trace *t, struct err *e);
 /* CPU time of process pid so far; updated also while it runs. */
 int trace_cpu_ns(pid_t pid, uint64_t *ns, struct err *e);
 
+/* As many of the first len bytes as can be read: code at the end of a mapping. Returns how many. */
+size_t trace_read_some(pid_t pid, uint64_t addr, void *buf, size_t len);
 /* Exactly len bytes, or -1. */
 int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e);
 int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct err *e);

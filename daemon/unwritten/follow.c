@@ -199,13 +199,11 @@ static uint32_t frame_origin(struct unwritten_follow *f, uint32_t code, uint64_t
 static uint32_t code_of(struct unwritten_follow *f, struct instrument_insn *x)
 {
 	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	size_t n = sizeof(code);
+	size_t n;
 
 	if (x->mark)
 		return x->mark - 1;
-	while (n && trace_read(f->i->t->pid, x->pc, code, n, &ignored))
-		n--;
+	n = trace_read_some(f->i->t->pid, x->pc, code, sizeof(code));
 	if (f->ncodes == f->codes_cap) {
 		f->codes_cap = f->codes_cap ? f->codes_cap * 2 : 4096;
 		f->codes = xreallocarray(f->codes, f->codes_cap, sizeof(*f->codes));

@@ -21,7 +21,7 @@
 void own_stack_map(struct thr *t); /* for a thread that may not exist yet */
 void own_stack_use(const struct thr *t); /* for the calling thread, which is t */
 void own_stack_free(const struct thr *t);
-/* Bytes behind it, all 0 at first, for what the thread is to do when handlers return: signal/sig_handlers.c. */
+/* Bytes after it, all 0 at first, for what the thread is to do when handlers return: signal/sig_handlers.c. */
 #define OWN_STACK_SETS 16384u
 void *own_stack_sets(const struct thr *t);
 

@@ -146,15 +146,8 @@ void emit_ret(struct xlate *x, struct cache *c, const struct insn *i)
 
 static void keep_two(struct cache *c)
 {
-	put_gs(c, STORE, RAX, GS(kept_rax));
-	put_gs(c, STORE, RCX, GS(kept_rcx));
+	keep_rax_rcx(c);
 	put_gs(c, LOAD, RCX, GS(native_at));
-}
-
-static void restore_two(struct cache *c)
-{
-	put_gs(c, LOAD, RCX, GS(kept_rcx));
-	put_gs(c, LOAD, RAX, GS(kept_rax));
 }
 
 /* The highest stack pointer of a call. */
@@ -186,7 +179,7 @@ void emit_native(struct xlate *x, struct cache *c, uint64_t pc)
 	BYTES(c, 0x48, 0xb8); /* movabs, %rax */
 	put64(c, (uint64_t)x->back);
 	BYTES(c, 0x48, 0x89, 0x04, 0x24); /* mov %rax, (%rsp) */
-	restore_two(c);
+	restore_rax_rcx(c);
 	BYTES(c, 0xff, 0x25, 0, 0, 0, 0); /* jmp */
 	put64(c, pc);
 }
@@ -200,7 +193,7 @@ void emit_back(struct xlate *x, struct cache *c)
 	put32(c, GS(native));
 	BYTES(c, 0x48, 0x89, 0x44, 0x24, 0xf8); /* mov %rax, -8(%rsp) */
 	put_gs(c, STORE, RAX, GS(by));
-	restore_two(c);
+	restore_rax_rcx(c);
 	emit_words(x, c, 0, 0);
 	put_by(x, c, SITE_RET);
 }
@@ -269,8 +262,6 @@ void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const s
  * they were, two or three nanoseconds each. It is the values that count, and not the addresses that are written to: a
  * store of the value that is there already is none.
  */
-#define JUMP_BYTES 5
-
 void xlate_put_load(struct cache *c, const struct xlate_word *w)
 {
 	if (w->len == 8)
@@ -288,12 +279,6 @@ void xlate_put_load(struct cache *c, const struct xlate_word *w)
 		BYTES(c, 0x0f, 0xb6, 0xc0); /* movzbl %al, %eax */
 }
 
-static void put_back(struct cache *c)
-{
-	put_gs(c, LOAD, RCX, GS(kept_rcx));
-	put_gs(c, LOAD, RAX, GS(kept_rax));
-}
-
 /* No flag is changed. */
 void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc)
 {
@@ -302,26 +287,17 @@ void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc)
 
 	if (!n)
 		return;
-	put_gs(c, STORE, RAX, GS(kept_rax));
-	put_gs(c, STORE, RCX, GS(kept_rcx));
+	keep_rax_rcx(c);
 	for (unsigned i = 0; i < n; i++) {
 		xlate_put_load(c, &x->count->word[i]);
 		put_gs(c, LOAD, RCX, GS(minus) + i * 8);
-		BYTES(c, 0x48, 0x8d, 0x0c, 0x01); /* lea (%rcx,%rax), %rcx */
-		BYTES(c, 0xe3, JUMP_BYTES); /* jrcxz */
-		jump[i] = c->cur;
-		c->cur += JUMP_BYTES;
+		jump[i] = put_jump_unless_zero(c);
 	}
-	put_back(c);
+	restore_rax_rcx(c);
 	BYTES(c, 0xeb, 0); /* jmp */
 	over = c->cur;
-	for (unsigned i = 0; i < n; i++) {
-		struct cache at = {.cur = jump[i]};
-
-		BYTES(&at, 0xe9);
-		put32(&at, (uint32_t)(over - (jump[i] + JUMP_BYTES)));
-	}
-	put_back(c);
+	jumps_lead(jump, n, over);
+	restore_rax_rcx(c);
 	emit_exit(x, c, SITE_CHANGED, pc);
 	x->sites[x->nsites - 1].code = c->cur;
 	x->sites[x->nsites - 1].from = from;

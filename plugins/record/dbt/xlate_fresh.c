@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-#define JUMP_BYTES 5
-
 /* Mappings come in order: where there is no room, the last range grows over what is between. */
 static int add_range(const struct map *m, void *arg)
 {
@@ -44,7 +42,7 @@ int xlate_is_writable(const struct xlate *x, uint64_t pc)
 	return 0;
 }
 
-/* Leaves rcx 0 if these bytes are what they are now. */
+/* rcx and rax add up to 0 if these bytes are what they are now. */
 static void put_compare(struct cache *c, uint64_t addr, unsigned len)
 {
 	const struct xlate_word w = {addr, len};
@@ -54,7 +52,6 @@ static void put_compare(struct cache *c, uint64_t addr, unsigned len)
 	xlate_put_load(c, &w);
 	BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
 	put64(c, -v);
-	BYTES(c, 0x48, 0x8d, 0x0c, 0x01); /* lea (%rcx,%rax), %rcx */
 }
 
 /* The most that one comparison can take of what is left. */
@@ -68,26 +65,16 @@ void emit_fresh(struct xlate *x, struct cache *c, uint64_t pc, uint64_t len)
 	uint8_t *start = c->cur, *jump[FRESH_BYTES], *over;
 	unsigned n = 0;
 
-	put_gs(c, STORE, RAX, GS(kept_rax));
-	put_gs(c, STORE, RCX, GS(kept_rcx));
+	keep_rax_rcx(c);
 	for (uint64_t k = 0; k < len && n < FRESH_BYTES; k += part(len - k)) {
 		put_compare(c, pc + k, part(len - k));
-		BYTES(c, 0xe3, JUMP_BYTES); /* jrcxz */
-		jump[n++] = c->cur;
-		c->cur += JUMP_BYTES;
+		jump[n++] = put_jump_unless_zero(c);
 	}
-	put_gs(c, LOAD, RCX, GS(kept_rcx));
-	put_gs(c, LOAD, RAX, GS(kept_rax));
+	restore_rax_rcx(c);
 	BYTES(c, 0xeb, 0); /* jmp */
 	over = c->cur;
-	for (unsigned i = 0; i < n; i++) {
-		struct cache at = {.cur = jump[i]};
-
-		BYTES(&at, 0xe9);
-		put32(&at, (uint32_t)(over - (jump[i] + JUMP_BYTES)));
-	}
-	put_gs(c, LOAD, RCX, GS(kept_rcx));
-	put_gs(c, LOAD, RAX, GS(kept_rax));
+	jumps_lead(jump, n, over);
+	restore_rax_rcx(c);
 	emit_exit(x, c, SITE_STALE, pc);
 	x->sites[x->nsites - 1].code = start;
 	over[-1] = (uint8_t)(c->cur - over);

@@ -57,4 +57,41 @@ static inline void restore_flags(struct cache *c)
 	put_gs(c, LOAD, RAX, GS(kept_rax));
 }
 
+/* rax and rcx are the translated code's own in between. */
+static inline void keep_rax_rcx(struct cache *c)
+{
+	put_gs(c, STORE, RAX, GS(kept_rax));
+	put_gs(c, STORE, RCX, GS(kept_rcx));
+}
+
+static inline void restore_rax_rcx(struct cache *c)
+{
+	put_gs(c, LOAD, RCX, GS(kept_rcx));
+	put_gs(c, LOAD, RAX, GS(kept_rax));
+}
+
+#define LONG_JUMP 5 /* bytes: opcode and distance */
+
+/* A jump that is passed over when rcx and rax add up to 0; no flag is changed. Returns its place, for jumps_lead. */
+static inline uint8_t *put_jump_unless_zero(struct cache *c)
+{
+	uint8_t *jump;
+
+	BYTES(c, 0x48, 0x8d, 0x0c, 0x01); /* lea (%rcx,%rax), %rcx */
+	BYTES(c, 0xe3, LONG_JUMP); /* jrcxz */
+	jump = c->cur;
+	c->cur += LONG_JUMP;
+	return jump;
+}
+
+static inline void jumps_lead(uint8_t *const *jump, unsigned n, const uint8_t *to)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct cache at = {.cur = jump[i]};
+
+		BYTES(&at, 0xe9);
+		put32(&at, (uint32_t)(to - (jump[i] + LONG_JUMP)));
+	}
+}
+
 #endif

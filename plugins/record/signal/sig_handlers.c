@@ -158,7 +158,7 @@ void sig_without_handler(const struct thr *t, int sig)
 }
 
 /* The state of a thread at what the first of these signals interrupts. */
-struct interrupted { /* the state of a thread at what the first of these signals interrupts */
+struct interrupted {
 	int depth, blocking, made_event, cancellable, unrecorded, call_over, in_trap;
 	enum wait_kind internal;
 	const void *waits[2];
