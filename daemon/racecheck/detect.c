@@ -313,9 +313,23 @@ void detect_access(struct detect *d, uint32_t thread, uint64_t addr, uint64_t le
 
 void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, uint32_t site, uint32_t hits)
 {
-	const struct detect_access a = {thread, detect_clock(d, thread), true, site, hits, addr, len};
+	struct detect_access a = {thread, detect_clock(d, thread), true, site, hits, addr, len};
+	uint64_t *pages;
+	size_t n;
 
-	each(d, &a, false);
+	if (len / SHADOW_PAGE <= d->shadow.pages.n) {
+		each(d, &a, false);
+		return;
+	}
+	pages = shadow_pages_in(&d->shadow, addr, len, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t end = pages[i] + SHADOW_PAGE;
+
+		a.addr = pages[i] > addr ? pages[i] : addr;
+		a.len = (end < addr + len ? end : addr + len) - a.addr;
+		each(d, &a, false);
+	}
+	free(pages);
 }
 
 void detect_renew(struct detect *d, uint64_t addr, uint64_t len)

@@ -271,3 +271,22 @@ void shadow_drop(struct shadow *s, uint64_t addr, uint64_t len)
 		addr = to;
 	}
 }
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t *shadow_pages_in(const struct shadow *s, uint64_t addr, uint64_t len, size_t *n)
+{
+	uint64_t *pages = xcalloc(s->pages.n + 1, sizeof(*pages));
+
+	*n = 0;
+	for (const struct shadow_page *p = NULL; (p = table_next(&s->pages, p));)
+		if (p->addr < addr + len && p->addr + SHADOW_PAGE > addr)
+			pages[(*n)++] = p->addr;
+	qsort(pages, *n, sizeof(*pages), by_address);
+	return pages;
+}
