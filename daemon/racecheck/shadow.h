@@ -71,7 +71,8 @@ struct shadow_var *shadow_all(const struct shadow *s, uint32_t cell, unsigned *n
 /* Nothing is known of [addr, addr + len) any more; addr and its end may be in the middle of a cell. */
 void shadow_drop(struct shadow *s, uint64_t addr, uint64_t len);
 
-/* The pages that overlap with [addr, addr + len) and of which something is known, in ascending order. The caller frees. */
+/* The pages that overlap with [addr, addr + len) and of which something is known, in ascending order. The caller frees.
+ */
 uint64_t *shadow_pages_in(const struct shadow *s, uint64_t addr, uint64_t len, size_t *n);
 
 /* A list of reads; its number. */
