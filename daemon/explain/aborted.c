@@ -116,7 +116,7 @@ static int explain_release(struct explain *x, struct err *e)
 	}
 	freed = inspect_object(&p, r.rdi, &o) && o.heap && o.freed && o.lo == r.rdi;
 	if (o.heap && !o.freed && o.lo == r.rdi)
-		failure_set_kind(x, "heap", "%s found the heap damaged at the block at 0x%llx", inspect_function(&p, 0),
+		failure_set_kind(x, "heap", "%s of the block at 0x%llx found the heap damaged", inspect_function(&p, 0),
 				 (unsigned long long)r.rdi);
 	else if (freed)
 		failure_set_kind(x, "double-free", "%s was called for the block at 0x%llx, which is free already",
@@ -314,6 +314,7 @@ static const char *const checking[] = {"malloc_printerr", "free",  "malloc",	  "
 				       "realloc",	  "cfree", "__libc_free", NULL};
 static const char *const smashed[] = {"__stack_chk_fail", NULL};
 static const char *const aborting[] = {"abort", NULL};
+static const char *const reallocating[] = {"realloc", "reallocarray", NULL};
 static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
 
 /*
@@ -360,7 +361,7 @@ static int plain_abort(struct explain *x, struct err *e)
 
 int failure_abort(struct explain *x, struct err *e)
 {
-	bool asserts, terminates, checks, smashes, allocates;
+	bool asserts, terminates, checks, smashes, allocates, reallocates;
 	struct user_regs_struct r;
 	bool shim;
 	struct inspect p = {0};
@@ -375,12 +376,13 @@ int failure_abort(struct explain *x, struct err *e)
 	smashes = inspect_find(&p, smashed) >= 0;
 	shim = visibility_is_shim(&x->t.visibility, r.rip) && inspect_find(&p, releasing) == 0;
 	allocates = visibility_is_shim(&x->t.visibility, r.rip) && inspect_find(&p, aborting) != 0;
+	reallocates = inspect_find(&p, reallocating) == 0;
 	inspect_close(&p);
 	if (asserts)
 		return explain_assertion(x, e);
 	if (terminates)
 		return explain_exception(x, e);
-	if (shim)
+	if (shim && (r.rdi || !reallocates))
 		return explain_release(x, e);
 	if (smashes)
 		return failure_smashed(x, e);
