@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * segcursor_int.h: what the files of this folder share. The layers, from below: segcursor_copy.c, segcursor_run.c,
- * segcursor_count.c, segcursor_look.c, segcursor_walk.c, segcursor_stops.c, segcursor_true.c, segcursor_near.c,
- * segcursor_back.c, segcursor_last.c; segcursor.c and segcursor_changes.c are used by none of them.
+ * segcursor_count.c, segcursor_look.c, segcursor_walk.c, segcursor_stops.c, segcursor_true.c, segcursor_marks.c,
+ * segcursor_near.c, segcursor_back.c, segcursor_last.c; segcursor.c and segcursor_changes.c are used by none of them.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_INT_H
 #define FRED_SEGCURSOR_SEGCURSOR_INT_H
@@ -82,7 +82,7 @@ int segcur_walk_changes(struct segcur *in, struct goal *g, struct breaks *b, str
 int segcur_walk_to_change(struct segcur *in, const struct breaks *b, uint64_t number, struct stop *stop, struct err *e);
 /* How many stops of b, which is walkable, there are from the first mark to the end of the segment. */
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
-/* Sets marks at some of the last arrivals at the goal's PC before the goal. */
+/* segcursor_marks.c: sets marks at some of the last arrivals at the goal's PC, or at its caller, before the goal. */
 int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e);
 /* A running copy is stopped after each slice of CPU time, to ask whether the user wants to stop. */
 #define SEGCUR_SLICE_NS 50000000u

@@ -280,7 +280,7 @@ static int last_of_some(struct segcur *in, struct breaks *b, struct goal *g, str
 }
 
 /* In a library it may be before the first mark. */
-static bool can_walk_to(const struct segcur *in, const struct goal *g)
+static bool is_after_mark(const struct segcur *in, const struct goal *g)
 {
 	return in->marks && (!g->want || visibility_is_certain(&in->visibility, g->pc));
 }
@@ -300,9 +300,7 @@ static int to_walked(struct segcur *in, struct breaks *b, uint64_t k, struct sto
 static int last_by_walk(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t k;
-	int r = !can_walk_to(in, g) ? 1
-		: g->want	    ? segcur_count_walked(in, b, g, &k, e)
-				    : segcur_walk_all(in, b, &k, e);
+	int r = !in->marks ? 1 : g->want ? segcur_count_walked(in, b, g, &k, e) : segcur_walk_all(in, b, &k, e);
 
 	if (r)
 		return r < 0 ? -1 : 2;
@@ -315,7 +313,7 @@ static int last_to(struct segcur *in, struct breaks *b, struct goal *g, struct s
 	uint64_t times = 0;
 	int r;
 
-	if (!can_walk_to(in, g))
+	if (!is_after_mark(in, g))
 		return last_of_all(in, b, g, stop, e);
 	r = g->want ? segcur_walk_times(in, g, &times, e) : 1;
 	if (r < 0)
@@ -367,7 +365,7 @@ static int last_of_counted(struct segcur *in, struct breaks *b, struct goal *g, 
 /* Up to the goal. */
 static int last_before(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
-	bool conditional = segcur_has_conditions(b), can_walk = can_walk_to(in, g),
+	bool conditional = segcur_has_conditions(b), can_walk = in->marks > 0,
 	     hurry = can_walk && segcur_conditions_walkable(in, b), hurried = hurry && in->walks;
 	int r = hurried ? 2 : last_of_counted(in, b, g, hurry, stop, e);
 

@@ -203,13 +203,11 @@ static int walk_copy(struct segcur *in, struct trace *from, struct trace_walk *w
 	return walk_copy_by(&walker, from, w, b, t, e);
 }
 
-/* The goal's registers. 1: no walk can reach it. */
-static int aim(const struct segcur *in, struct trace_walk *w, const struct goal *g, struct err *e)
+/* The goal's registers. */
+static int aim(struct trace_walk *w, const struct goal *g, struct err *e)
 {
 	struct user_regs_struct want;
 
-	if (!segcur_is_visible_code(in, g->pc))
-		return 1;
 	if (trace_get_regs(g->want, &want, e))
 		return -1;
 	w->ask.goal = g->pc;
@@ -221,7 +219,7 @@ int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, c
 			struct walked *out, struct err *e)
 {
 	struct trace_walk w = {0};
-	int r = g->want ? aim(in, &w, g, e) : 1;
+	int r = g->want ? aim(&w, g, e) : 1;
 
 	if (r)
 		return r;
@@ -361,7 +359,7 @@ int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal 
 	struct trace_walk w = {.ask.nth = 1};
 	struct trace t;
 	uint64_t pc, before = 0;
-	int r = in->marks && segcur_is_plain(in, b) ? aim(in, &w, g, e) : 1;
+	int r = in->marks && segcur_is_plain(in, b) ? aim(&w, g, e) : 1;
 
 	if (r)
 		return r;
@@ -410,7 +408,7 @@ static int is_changed_after(struct segcur *in, struct breaks *b, struct trace_wa
 	struct trace t = {0};
 	int r;
 
-	if (aim(in, w, g, e))
+	if (aim(w, g, e))
 		return -1;
 	segcur_look_for_true(in, in->mark[0].pid, b, &look);
 	r = walk_or_leave(&walker, &in->mark[0], w, b, &t, e);
@@ -436,7 +434,7 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 		return -1;
 	breaks_add_all(&points, b);
 	memset(points.watch, 0, sizeof(points.watch));
-	r = aim(in, &w, &g, e);
+	r = aim(&w, &g, e);
 	if (!r)
 		r = walk_over(in, &points, &w, &g, &t, e);
 	/* it may have entered the range here */
@@ -462,7 +460,7 @@ static int walk_first_mark(struct segcur *in, struct goal *g, struct breaks *b, 
 	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
 	bool to_end = !w->ask.nth_change && !g->want;
 	struct trace t = {0};
-	int r = to_end || w->ask.nth_change ? 0 : aim(in, w, g, e);
+	int r = to_end || w->ask.nth_change ? 0 : aim(w, g, e);
 
 	*rest = 0;
 	if (!r)
@@ -556,36 +554,4 @@ int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const st
 	if (r == SEGCUR_WALK_OVER && in.look && !w.resumed)
 		return look.last || (w.ask.places && w.ask.arrivals);
 	return r < 0 ? -1 : r != SEGCUR_WALK_OVER || w.ask.arrivals || w.ask.changes || w.resumed;
-}
-
-int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e)
-{
-	static const uint64_t before[] = {4096, 64, 1};
-	uint64_t times, at = 1;
-	struct walked w;
-	int r;
-
-	if (in->marks == 1) {
-		r = segcur_walk_times(in, g, &times, e);
-	} else {
-		r = segcur_walk_to_goal(in, &in->mark[in->marks - 1], g, NULL, &w, e);
-		times = w.times;
-		if (!r)
-			segcur_drop(&w.t);
-	}
-
-	for (unsigned i = 0; !r && i < sizeof(before) / sizeof(before[0]); i++) {
-		uint64_t to = times > before[i] ? times - before[i] : 0;
-		struct trace t;
-
-		if (!to)
-			continue;
-		/* where it stands counts, if that is at the PC: then it is the at-th time */
-		r = segcur_walk_to_nth(in, &in->mark[in->marks - 1], &g->stop, to - at + 1, &t, e);
-		if (r)
-			break;
-		segcur_push_mark(in, &t, 0);
-		at = to;
-	}
-	return r;
 }
