@@ -201,6 +201,13 @@ static int name_function(struct gdb *g, pid_t tid, int frame, struct expr_locals
 	return *l->func ? 0 : -1;
 }
 
+int expr_locals_frame_at(struct gdb *g, pid_t tid, int frame, struct expr_locals *l)
+{
+	*l = (struct expr_locals){0};
+	l->any = !identify(g, tid, frame, l);
+	return l->any ? 0 : -1;
+}
+
 int expr_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct expr_locals *l)
 {
 	uint64_t sp;

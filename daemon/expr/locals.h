@@ -33,6 +33,8 @@ struct expr_locals {
  */
 int expr_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct expr_locals *l, struct err *e);
 
+/* A frame itself. 0, or -1: GDB cannot tell. */
+int expr_locals_frame_at(struct gdb *g, pid_t tid, int frame, struct expr_locals *l);
 /* If addr lies in this frame or a caller's, as an object does whose method runs: adds that frame. 1: it does not. */
 int expr_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct expr_locals *l);
 /*

@@ -92,6 +92,7 @@ static int compile_at(struct watch *w, const char *text, pid_t pid, pid_t tid, s
 		return e->kind == ERR_USAGE ? WATCH_NO_SYMBOL : -1;
 	}
 	w->have_expr = true;
+	exit_call_find(w->g, tid, &w->exit);
 	return gdb_detach(w->g, e);
 }
 
@@ -339,6 +340,26 @@ static void count_hits(struct watch *w, bool wanted, struct watch_result *result
 		at->hits = 0;
 }
 
+/*
+ * The bad end is after the program's destructors and handlers of atexit, which have freed or cleared what the
+ * expression reads: is there perhaps a transition before them? Then the entry into exit is the bad end.
+ */
+static void find_exit(struct watch *w, int r, const struct watch_result *result)
+{
+	bool lost = r == WATCH_FOUND ? w->at_bad.truth == SEARCH_ERROR || !result->had_value || result->freed : r >= 0;
+	struct err why;
+	int found = 1;
+
+	if (w->have_expr && w->exit.frame.any && w->here.pc != w->exit.pc && lost && !w->params->anywhere &&
+	    w->params->on_error == SEARCH_ON_ERROR_NEITHER && !w->false_at)
+		found = exit_call_begin(&w->exit, &w->nav, w->good, w->here.event + (w->here.pc != 0), &w->exit_at,
+					&why);
+	if (found < 0)
+		log_warn("where exit was called: %s", why.text);
+	if (found || (w->from.pc && w->from.event == w->exit_at.event))
+		w->exit_at = (struct timeline_point){0};
+}
+
 static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
 		      struct watch_result *result, struct err *e)
 {
@@ -363,6 +384,7 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
 		count_hits(w, p->exact, result);
 	else
 		watch_result_fini(result);
+	find_exit(w, r, result);
 	nav_fini(&w->nav);
 	statements_free(w->statements);
 	w->statements = NULL;
@@ -399,6 +421,33 @@ static void look_at_object(const struct watch *w, const struct rec *rec, uint32_
 		expr_fini(&object.x);
 }
 
+/* The same search up to the call of exit. 1: no value changes there. */
+static int look_before_exit(const struct watch *w, const struct rec *rec, uint32_t process,
+			    const struct watch_params *p, struct watch_result *result)
+{
+	cleanup_free char *bad = point_text(&w->exit_at);
+	struct watch_params before = *p;
+	struct watch again = {.g = w->g, .ctx = w->ctx, .params = &before};
+	struct watch_result found = {0};
+	struct err why;
+	int r;
+
+	before.bad = bad;
+	before.suggest = false;
+	r = watch_once(&again, rec, process, &before, &found, &why);
+	if (r == WATCH_FOUND && found.had_value) {
+		strv_add(&found.notes, "this is before the program called exit, which runs its destructors");
+		watch_result_fini(result);
+		*result = found;
+	} else {
+		watch_result_fini(&found);
+		r = WATCH_EQUAL;
+	}
+	if (again.have_expr)
+		expr_fini(&again.x);
+	return r;
+}
+
 /* The same search with the event false_at as the bad end. */
 static int look_before(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
 		       struct watch_result *result, struct err *e)
@@ -425,7 +474,9 @@ int watch_process(const struct rec *rec, uint32_t process, const struct watch_pa
 	*result = (struct watch_result){0};
 	r = watch_once(&w, rec, process, p, result, e);
 
-	if (r == WATCH_EQUAL && w.false_at)
+	if (w.exit_at.pc && !look_before_exit(&w, rec, process, p, result))
+		r = WATCH_FOUND;
+	else if (r == WATCH_EQUAL && w.false_at)
 		r = look_before(&w, rec, process, p, result, e);
 	else if (r == WATCH_FOUND && !result->had_value && p->on_error == SEARCH_ON_ERROR_NEITHER) {
 		strv_add(&result->notes, "the expression has no value before this statement");

@@ -46,6 +46,7 @@ struct watch_result {
 	struct stack stack;
 	char *before, *after; /* the values as GDB prints them, or "<why there is none>" */
 	bool had_value; /* before is a value */
+	bool freed; /* it was made where the memory was freed */
 	bool may_be_later; /* it is not known to be the last transition ... */
 	bool bad_at_events; /* ... but the expression is bad at each event after it */
 	struct strv notes; /* what a user should know */

@@ -7,6 +7,7 @@
 #include "expr/expr.h"
 #include "replay/navigate.h"
 #include "search/pred.h"
+#include "watch/exit_call.h"
 #include "watch/segment_search.h"
 #include "watch/watch.h"
 
@@ -37,6 +38,8 @@ struct watch {
 	uint64_t later_evaluations, later_ns; /* what it took to know that */
 	struct expr_value seen; /* the latest value at an event that is as at the good end ... */
 	uint64_t seen_at; /* ... and 1 + that event; 0: none */
+	struct exit_call exit; /* the bad end is inside of this call */
+	struct timeline_point exit_at; /* ... where that was made, if it is to be looked at, too */
 	pid_t good_copy; /* a copy of the process at the good end */
 	double replay_s;
 };

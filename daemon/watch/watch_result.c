@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/str.h"
 #include "replay/show.h"
+
+#define FREE_DEPTH 12 /* frames between free and the instruction */
 
 /*
  * The held thread stands after the instruction. For the unwinder it is put back on it, with the registers
@@ -40,11 +43,31 @@ static int check_local(const struct watch *w, struct err *e)
 	}
 }
 
+/* GDB is attached. Is the thread inside of malloc's free, the recorder's or libc's? */
+static bool is_freeing(struct gdb *g, pid_t tid)
+{
+	static const char *const names[] = {"free", "cfree", "__libc_free", "__GI___libc_free", "_int_free",
+					    /* the recorder's free jumps to these */
+					    "fred.heap_put", "fred.detect_free", "fred.detect_keep"};
+	struct gdb_frame *frames;
+	struct err ignored;
+	bool found = false;
+	size_t n;
+
+	if (gdb_backtrace(g, tid, FREE_DEPTH, &frames, &n, &ignored))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; frames[i].func && k < sizeof(names) / sizeof(names[0]); k++)
+			found |= str_eq(frames[i].func, names[k]);
+	gdb_frames_free(frames, n);
+	return found;
+}
+
 int watch_describe(struct watch *w, struct watch_result *r, struct err *e)
 {
 	const struct trace_local_result *found = &w->d.r;
+	pid_t pid, tid = found->is_copy ? 0 : w->d.tid;
 	uint64_t insn;
-	pid_t pid;
 
 	*r = (struct watch_result){
 		.expr = xstrdup(w->x.given),
@@ -62,8 +85,9 @@ int watch_describe(struct watch *w, struct watch_result *r, struct err *e)
 		return -1;
 	r->thread = thread_name(&w->nav.t, w->d.r.t.pid, w->d.thread, w->d.tid);
 	pid = segment_search_release(&w->d, e);
-	if (pid < 0 || gdb_attach(w->g, pid, e) || stack_read(&r->stack, w->g, found->is_copy ? 0 : w->d.tid, e))
+	if (pid < 0 || gdb_attach(w->g, pid, e) || stack_read(&r->stack, w->g, tid, e))
 		return -1;
+	r->freed = is_freeing(w->g, tid);
 	if (!found->pc_insn && found->outcome == TRACE_LOCAL_FOUND && !gdb_prev_insn(w->g, found->pc_after, &insn, e))
 		r->at.pc = insn;
 	return 0;

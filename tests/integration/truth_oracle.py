@@ -276,6 +276,10 @@ class Oracle:
     def run(self):
         self.owner, self.last_quiet = {}, False
         self.prepare()
+        if self.ask.get("until"):
+            self.until = [self.ask["until"], "__GI_" + self.ask["until"]]
+            gdb.execute("set breakpoint pending on")
+            gdb.Breakpoint(self.until[0])
         turn = 0
         while not self.ended and len(self.rows) < self.ask["steps"]:
             if gdb.selected_thread() is None:
@@ -294,6 +298,8 @@ class Oracle:
             elif not self.other_own():
                 self.go("set scheduler-locking off")
                 text = gdb.execute("continue", to_string=True)
+                if self.ask.get("until") and gdb.selected_thread() and gdb.newest_frame().name() in self.until:
+                    break
                 fault = re.search(r"received signal SIG(SEGV|BUS|FPE|ILL|ABRT)", text)
                 if fault:
                     self.look()
