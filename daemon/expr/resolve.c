@@ -12,6 +12,8 @@
 #include "expr/rewrite.h"
 #include "expr/type.h"
 
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
 struct resolver {
 	struct gdb *g;
 	pid_t tid;
@@ -334,6 +336,89 @@ static int distance(const struct resolver *p, const char *of, const char *type, 
 	return *out < size ? 0 : -1; /* else it is static, or a reference */
 }
 
+/*
+ * Prints "bits POSITION SIZE SIGNED BYTES" of a bit field, "whole" of another member; nothing if there is none, or if
+ * it is one of a virtual base.
+ */
+static const char bits_script[] =
+	"python exec(\""
+	"def bases(t):\\n"
+	" return [f for f in t.fields() if f.is_base_class]\\n"
+	"def plain(t):\\n"
+	" return not bases(t) or 'virtual' not in gdb.execute('ptype ' + str(t), to_string=True).split('{')[0]\\n"
+	"def find(t, name):\\n"
+	" t = t.strip_typedefs()\\n"
+	" fields = [f for f in t.fields() if isinstance(getattr(f, 'bitpos', None), int)]\\n"
+	" for f in fields:\\n"
+	"  if f.name == name and not f.is_base_class: return f.bitpos, f.bitsize, f.type\\n"
+	" for f in fields:\\n"
+	"  if f.name and not (f.is_base_class and plain(t)): continue\\n"
+	"  inner = f.type.strip_typedefs().code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION) and find(f.type, "
+	"name)\\n"
+	"  if inner: return (f.bitpos + inner[0],) + inner[1:]\\n"
+	"def type_of(text):\\n"
+	" return gdb.parse_and_eval(bytes.fromhex(text).decode()).type\\n"
+	"try: t = type_of('%s')\\n"
+	"except gdb.error: t = type_of('%s')\\n"
+	"pos, got = 0, (0, 0, t)\\n"
+	"for name in '%s'.split('.'):\\n"
+	" got = got and find(got[2], name)\\n"
+	" pos += got[0] if got else 0\\n"
+	"if got and got[1]:\\n"
+	" k = got[2].strip_typedefs()\\n"
+	" signed = k.code != gdb.TYPE_CODE_BOOL and k.is_signed\\n"
+	" print('bits', pos, got[1], int(signed), t.sizeof)\\n"
+	"elif got: print('whole')\\n"
+	"\")";
+
+struct bits {
+	unsigned at, n, is_signed, size; /* size: bytes of the object that it is in */
+};
+
+static char *in_hex(const char *text)
+{
+	char *out = xcalloc(strlen(text) + 1, 2);
+
+	for (size_t i = 0; text[i]; i++)
+		sprintf(out + 2 * i, "%02x", (unsigned char)text[i]);
+	return out;
+}
+
+/* Is the member a bit field? -1: that is not known. */
+static int find_bits(const struct resolver *p, const char *of, const char *type, const char *member, struct bits *b)
+{
+	cleanup_free char *none = str_fmt("(*(%s *)0)", type), *one = in_hex(of), *other = in_hex(none), *cmd = NULL;
+	cleanup_free char *text = NULL;
+	struct err ignored;
+
+	if (member[strspn(member, NAME_CHARS ".")])
+		return -1;
+	cmd = str_fmt(bits_script, other, one, member);
+	if (gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &text, &ignored))
+		return -1;
+	if (sscanf(text, "bits %u %u %u %u", &b->at, &b->n, &b->is_signed, &b->size) == 4)
+		return 1;
+	return str_starts(text, "whole") ? 0 : -1;
+}
+
+/* The bits of an object as a number of this type, of a word that lies in the object. NULL: no word has them all. */
+static char *bits_of(const char *address, const char *type, const struct bits *b)
+{
+	static const char *const words[] = {"unsigned char", "unsigned short", "unsigned int", "unsigned long"};
+	unsigned first = b->at / 8, last = (b->at + b->n - 1) / 8;
+
+	for (unsigned i = 0, n = 1; i < 4; i++, n *= 2) {
+		unsigned from = first + n <= b->size ? first : b->size - n, shift = b->at - 8 * from;
+
+		if (n > b->size || from + n <= last)
+			continue;
+		return str_fmt("((%s)((%s long)((unsigned long)(*(%s *)((char *)%s+%u))<<%u)>>%u))", type,
+			       b->is_signed ? "signed" : "unsigned", words[i], address, from, 64 - shift - b->n,
+			       64 - b->n);
+	}
+	return NULL;
+}
+
 static char *member_at(void *ctx, const char *object, const char *path)
 {
 	const struct resolver *p = ctx;
@@ -341,11 +426,21 @@ static char *member_at(void *ctx, const char *object, const char *path)
 	const char *member = path + (arrow ? 2 : 1);
 	cleanup_free char *of = str_fmt(arrow ? "*(%s)" : "%s", object), *address = str_fmt("&((%s).%s)", of, member);
 	cleanup_free char *type = ask(p, "whatis/r ", of), *pointer = type ? ask(p, "whatis/r ", address) : NULL;
+	cleanup_free char *begin = str_fmt("%s(%s)", arrow ? "" : "&", object);
+	struct bits bits;
 	uint64_t n;
+	int is_bits;
 
-	if (!pointer || strchr(pointer, '{') || !strchr(pointer, '*') || distance(p, of, type, member, &n))
+	if (!pointer || strchr(pointer, '{') || !strchr(pointer, '*'))
 		return NULL;
-	return str_fmt("(*(%s)((char *)%s(%s)+%llu))", pointer, arrow ? "" : "&", object, (unsigned long long)n);
+	is_bits = find_bits(p, of, type, member, &bits);
+	if (is_bits > 0) {
+		*strrchr(pointer, '*') = '\0';
+		return bits_of(begin, pointer, &bits);
+	}
+	if (is_bits < 0 || distance(p, of, type, member, &n))
+		return NULL;
+	return str_fmt("(*(%s)((char *)%s+%llu))", pointer, begin, (unsigned long long)n);
 }
 
 int expr_place_members(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)

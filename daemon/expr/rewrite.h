@@ -65,7 +65,8 @@ int expr_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, c
 
 /*
  * With members as objects at their distance from the one that they are of: GDB's agent compiler does not find those of
- * structs and unions without a name. What has no type with a name, and bit fields, stay. Returns as expr_rewrite.
+ * structs and unions without a name. A bit field
+ * becomes bits of a word. What has no type with a name stays. Returns as expr_rewrite.
  */
 int expr_place_members(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
 

@@ -38,9 +38,8 @@ struct node {
 
 struct node third = {30, 3, -4, 1, "third", NULL, 3.5, "ccc", 3, false, RED, {3}, {{0}}};
 struct node second = {20, 2, 3, 2, "second", &third, 2.5, "bbb", 2, true, BLUE, {2}, {{0}}};
-struct node first = {-10,    31,	-2, 0xabcdef0123, "first", &second,
-		     1.5,    "aaa",	200, true,	  GREEN,   {0x01020304},
-		     {{1, 2, 3}, {4, 5, 6}}};
+struct node first = {-10,  31,	  -2,		0xabcdef0123,	       "first", &second, 1.5, "aaa", 200,
+		     true, GREEN, {0x01020304}, {{1, 2, 3}, {4, 5, 6}}};
 struct node *head = &first;
 struct node *nothing;
 
@@ -52,6 +51,40 @@ unnamed_t typedefed = {4, SOME};
 struct {
 	int y[2];
 } unnamed = {{6, 7}};
+
+struct members {
+	int head;
+	union {
+		struct {
+			unsigned mode : 3, low : 5;
+			int left : 4;
+			unsigned : 3;
+			uint64_t wide : 40;
+			bool on : 1;
+			enum color color : 4;
+		};
+		uint16_t half[8];
+	};
+	struct {
+		struct {
+			signed char deep;
+		};
+	};
+	struct {
+		struct {
+			int in : 6;
+		};
+	} outer;
+} members = {1, {{5, 17, -3, 0xabcdef0123, true, BLUE}}, {{-9}}, {{-20}}}, *to_members = &members;
+struct __attribute__((packed)) {
+	struct {
+		unsigned char one : 7;
+	};
+	struct __attribute__((packed)) {
+		unsigned a : 5;
+		unsigned long b : 59;
+	};
+} tight = {{100}, {21, 0x5123456789abcdeul}};
 
 static int file_static = 7;
 static enum level level = LOW;
