@@ -110,6 +110,22 @@ static int find_cfa(struct gdb *g, pid_t tid, int frame, uint64_t *cfa)
 	return 0;
 }
 
+/* Of the outermost frame on the stack that the thread now runs on. 0: it is too far out. */
+static uint64_t stack_top(struct gdb *g, pid_t tid, int frame)
+{
+	static const char ask[] = "python exec(\"f, n = gdb.selected_frame(), 0\\n"
+				  "while n < 1000 and f.older(): f, n = f.older(), n + 1\\n"
+				  "print(-1 if f.older() else f.level())\")";
+	cleanup_free char *text = NULL;
+	struct err ignored;
+	uint64_t cfa;
+	int level;
+
+	if (gdb_console_at(g, tid, frame, 0, ask, &text, &ignored) || sscanf(text, "%d", &level) != 1 || level < 0)
+		return 0;
+	return find_cfa(g, tid, level, &cfa) ? 0 : cfa;
+}
+
 static int identify(struct gdb *g, pid_t tid, int frame, struct expr_locals *l)
 {
 	cleanup_free char *at = NULL;
@@ -118,6 +134,7 @@ static int identify(struct gdb *g, pid_t tid, int frame, struct expr_locals *l)
 		return -1;
 	at = str_fmt("*(unsigned long *)0x%" PRIx64, l->cfa - 8);
 	l->tid = tid;
+	l->top = stack_top(g, tid, frame);
 	return number(g, tid, frame, "(unsigned long)$sp", &l->sp) || number(g, tid, frame, at, &l->ret);
 }
 
@@ -250,6 +267,7 @@ int expr_locals_frame(struct gdb *g, pid_t tid, const struct expr_locals *l)
 
 /* ---- is it there? ---- */
 
+#define TOP_SLACK 1024 /* of frames that GDB does not show, in which libc calls main or a thread's function */
 #define PUSHED_MAX 16 /* words that a call may put between the frame and its return address */
 
 /* Stack pointer and PC of a thread that is not running. False: there is no such thread. */
@@ -298,6 +316,12 @@ static bool is_unset(const struct expr_locals *l, uint64_t pc)
 	return false;
 }
 
+/* Beyond it is another stack, of a coroutine or a signal handler, that the program has put into the same mapping. */
+static bool is_below_top(const struct expr_locals *l, uint64_t sp)
+{
+	return !l->top || sp < l->top + TOP_SLACK;
+}
+
 bool expr_locals_alive(const struct expr_locals *l, pid_t pid)
 {
 	uint64_t sp = 0, pc = 0, ret = 0;
@@ -308,7 +332,7 @@ bool expr_locals_alive(const struct expr_locals *l, pid_t pid)
 		return false;
 	if (!where(pid, l->tid, &sp, &pc) && !where(pid, pid, &sp, &pc))
 		return true;
-	if (sp >= l->cfa && same_mapping(pid, l->cfa - 1, sp))
+	if (sp >= l->cfa && is_below_top(l, sp) && same_mapping(pid, l->cfa - 1, sp))
 		return false;
 	if (sp < l->sp || sp >= l->cfa || !contains(&l->code, pc))
 		pc = resumes(l, pid);

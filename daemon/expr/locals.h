@@ -19,6 +19,7 @@ struct expr_locals {
 	pid_t tid; /* the frame's thread */
 	uint64_t cfa; /* the stack pointer before the call of the function: names the frame */
 	uint64_t sp; /* and inside of it */
+	uint64_t top; /* where the thread's stack begins, about; 0: unknown */
 	uint64_t ret; /* the return address, which lies below cfa */
 	struct expr_range code; /* of the function */
 	char func[128]; /* its name, cut off */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/maps.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "gdb/gdb.h"
 #include "gdb/gdb_int.h"
@@ -181,13 +182,13 @@ void gdb_frames_free(struct gdb_frame *frames, size_t n)
 
 int gdb_frames_user(const struct gdb_frame *frames, size_t n, const char *shim)
 {
-	size_t out = n;
+	size_t out = 0;
 
-	for (size_t i = n; i-- > 0;)
-		if (shim && str_eq(frames[i].module, shim))
+	for (size_t i = 0; shim && i < n; i++)
+		if (str_eq(frames[i].module, shim))
+			out = i + 1;
+		else if (frames[i].fullname && !path_is_system(frames[i].fullname))
 			break;
-		else
-			out = i;
 	for (size_t i = out; i < n; i++)
 		if (frames[i].file)
 			return (int)i;

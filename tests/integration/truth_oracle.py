@@ -137,6 +137,9 @@ class Oracle:
                 block = block.superblock
             if block and not block.function.symtab.filename.startswith("/usr/"):
                 functions[block.start] = block.end
+            sal = None if block else gdb.find_pc_line(pc)  # a thunk is of no function
+            if sal and sal.symtab and sal.line and not sal.symtab.filename.startswith("/usr/"):
+                functions[sal.pc] = sal.last + 1
         return sorted(functions.items())
 
     def add_points(self, lo, hi):

@@ -4,11 +4,9 @@
  *
  * LEVELS: -O0 -O2
  * UNTIL: exit
- * WAYS: command,session
  * EXPR: gb->v != 70
  * EXPR: table.rows[1] < 50
- * EXPR: plain.a < 5
- * CI: -O0
+ * CI: -O0 session
  */
 #include <cstdio>
 
@@ -18,15 +16,24 @@ struct Box {
 };
 struct Owner {
 	Box *box = new Box;
-	~Owner() { delete box, box = nullptr; }
+	~Owner()
+	{
+		delete box, box = nullptr;
+	}
 } own;
 struct Table {
 	volatile int *rows = new int[4]();
-	~Table() { delete[] rows, rows = nullptr; }
+	~Table()
+	{
+		delete[] rows, rows = nullptr;
+	}
 } table;
 struct Plain {
 	volatile int a = 1;
-	~Plain() { a = -1; }
+	~Plain()
+	{
+		a = -1;
+	}
 } plain;
 Box *gb;
 
@@ -37,7 +44,6 @@ int main()
 		pass = i;
 		gb->v = i * 10;
 		table.rows[1] = i * 10;
-		plain.a = i;
 	}
 	puts("end");
 	return 0;
