@@ -20,6 +20,7 @@
 #include "base/jsonx.h"
 #include "hunt/good.h"
 #include "hunt/groups.h"
+#include "hunt/guard.h"
 #include "hunt/hunt_int.h"
 #include "hunt/task.h"
 #include "hunt/verdict.h"
@@ -360,11 +361,19 @@ static uint64_t local_limit(const struct hunt_spec *s)
 	return s->runs > s->shard ? (s->runs - s->shard + s->shards - 1) / s->shards : 0;
 }
 
+static int start_guard(const struct hunt *h, struct err *e)
+{
+	cleanup_free char *name = str_fmt("%s.", h->state.task), *begin = state_path(&h->state, "runs", name);
+
+	return guard_start(begin, e);
+}
+
 static int prepare(struct hunt *h, const char *dir, sigset_t *old, struct err *e)
 {
 	json_auto_t *spec = NULL;
 
-	if (state_open(&h->state, dir, &spec, e) || state_join(&h->state, e) || open_signals(h, old, e))
+	if (state_open(&h->state, dir, &spec, e) || state_join(&h->state, e) || open_signals(h, old, e) ||
+	    start_guard(h, e))
 		return -1;
 	/* what a killed run leaves behind becomes ours, and ends */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))

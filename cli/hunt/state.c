@@ -163,11 +163,12 @@ static void clean_runs(struct hunt_state *s)
 
 	while (d && (de = readdir(d))) {
 		cleanup_free char *task = xstrndup(de->d_name, strcspn(de->d_name, "."));
-		cleanup_free char *path = path_join(runs, de->d_name), *about = task_path(s, task);
+		cleanup_free char *path = path_join(runs, de->d_name), *about = task_path(s, task), *within = NULL;
 
 		if (de->d_name[0] == '.' || str_eq(task, s->task) || task_lives(about, s->dir))
 			continue;
-		task_end_recorders(path);
+		within = str_fmt("%s/", path);
+		task_end_recording(within);
 		rm_rf(path, &ignored);
 	}
 }

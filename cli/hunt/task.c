@@ -160,18 +160,28 @@ static void each_process(void (*what)(pid_t pid, void *arg), void *arg)
 			what((pid_t)pid, arg);
 }
 
+struct recorders {
+	const char *word; /* in their paths */
+	unsigned n;
+};
+
 /* A daemon that a --fail-if command has started has that command's environment, and serves others. */
-static void end_recorder(pid_t pid, void *word)
+static void end_recorder(pid_t pid, void *recorders)
 {
-	if ((has_word(pid, "environ", word) && !is_any_daemon(pid)) || has_word(pid, "maps", word))
+	struct recorders *r = recorders;
+
+	if ((has_word(pid, "environ", r->word) && !is_any_daemon(pid)) || has_word(pid, "maps", r->word)) {
 		kill(pid, SIGKILL);
+		r->n++;
+	}
 }
 
-void task_end_recorders(const char *folder)
+unsigned task_end_recording(const char *begin)
 {
-	cleanup_free char *word = str_fmt("%s/", folder);
+	struct recorders r = {.word = begin};
 
-	each_process(end_recorder, word);
+	each_process(end_recorder, &r);
+	return r.n;
 }
 
 struct task_table {

@@ -20,8 +20,8 @@ bool task_lives(const char *path, const char *dir);
 /* Was it written to in the last minute, by that clock? */
 bool task_file_is_fresh(const char *path, const char *dir);
 
-/* Ends (SIGKILL) all processes of this machine that record into a folder below this one. */
-void task_end_recorders(const char *folder);
+/* Ends (SIGKILL) all processes of this machine that record into a path that begins so; how many there were. */
+unsigned task_end_recording(const char *begin);
 /* Ends all processes below a process, once, but the daemon of our $FRED_HOME and what is below that; how many there
  * were. */
 unsigned task_end_below(pid_t pid);
