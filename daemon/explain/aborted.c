@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "explain/condition.h"
@@ -74,7 +73,7 @@ static int explain_assertion(struct explain *x, struct err *e)
 
 static const char *const releasing[] = {"free", "realloc", "reallocarray", "cfree", NULL};
 
-#define POINTER_S 15.0 /* to look for where the pointer came from */
+#define POINTER_WORK 15000u /* to look for where the pointer came from */
 
 /*
  * It stands at the second free of a block: was the pointer read from memory that had been freed? Then that is what was
@@ -83,11 +82,10 @@ static const char *const releasing[] = {"free", "realloc", "reallocarray", "cfre
 static int by_stale_pointer(struct explain *x, struct err *e)
 {
 	struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RDI, .len = 8};
-	double until = x->until, soon = clock_s() + POINTER_S;
+	uint64_t until = explain_limit(x, POINTER_WORK);
 	size_t before = x->chain.n;
 	int r;
 
-	x->until = soon < until ? soon : until;
 	r = flow_follow(x, x->tid, &l, true, e);
 	x->until = until;
 	if (r)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
 #include "explain/condition.h"
@@ -19,8 +18,7 @@
 /* ---- what a condition of the program's own has decided ---- */
 
 #define BRANCH_STEPS 3000u
-#define BRANCH_S 20.0 /* to look for the branch */
-#define ANSWER_S 15.0 /* to look for why a function said no */
+#define ANSWER_WORK 15000u /* to look for why a function said no */
 
 #define BRANCHES_KNOWN 64u
 
@@ -63,7 +61,6 @@ static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e)
 {
 	pid_t tid = x->t.in.seg.tid;
-	double until = clock_s() + BRANCH_S;
 	struct branches others = {.n = 0};
 	struct user_regs_struct r;
 	uint64_t own;
@@ -72,7 +69,7 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 	if (explain_regs(x, tid, &r, e))
 		return -1;
 	own = r.rsp + (visibility_is_shim(&x->t.visibility, r.rip) ? sizeof(own) : 0);
-	for (unsigned n = 0; n < BRANCH_STEPS && clock_s() < until && !explain_is_over(x); n++) {
+	for (unsigned n = 0; n < BRANCH_STEPS && !explain_is_over(x); n++) {
 		uint8_t code[INSN_BYTES];
 		enum insn_kind kind;
 		struct stop stop;
@@ -143,7 +140,7 @@ static bool says_yes_or_no(const struct explain *x)
 static int why_answer(struct explain *x, enum condition_of of, struct err *e)
 {
 	struct timeline_point at = x->chain.v[x->chain.n - 1].at;
-	double until = x->until, soon = clock_s() + ANSWER_S;
+	uint64_t until = x->until;
 	size_t before = x->chain.n;
 	struct inspect p = {0};
 	int r;
@@ -153,7 +150,7 @@ static int why_answer(struct explain *x, enum condition_of of, struct err *e)
 		inspect_close(&p);
 		return -1;
 	}
-	x->until = soon < until ? soon : until;
+	explain_limit(x, ANSWER_WORK);
 	r = because_of_condition(x, &p, p.user, false, of, e);
 	x->until = until;
 	if (r < 0 && explain_may_go_on(x, e))

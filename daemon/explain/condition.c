@@ -19,6 +19,8 @@
 /* ---- the search ---- */
 
 #define SETTLE_MAX 6u
+#define LATER_NS 8000000000u /* to know that a transition is the last one */
+#define WATCH_MS 500u /* what a search costs; see cursor.h */
 
 /* What a reverse-watch found. */
 struct transition {
@@ -87,7 +89,7 @@ static void add_transition(struct explain *x, struct transition *t, const char *
 static int watch_from(struct explain *x, const char *expr, const char *good, const char *bad, bool inside,
 		      struct transition *t, struct err *e)
 {
-	struct watch_params p = {.expr = expr, .good = good, .bad = bad, .inside = inside, .exact = true};
+	struct watch_params p = {.expr = expr, .good = good, .bad = bad, .inside = inside, .exact = true, .later_ns = LATER_NS};
 	struct watch_result r = {0};
 	struct err ignored;
 	int got;
@@ -95,6 +97,7 @@ static int watch_from(struct explain *x, const char *expr, const char *good, con
 	if (cursor_leave(&x->t, &ignored))
 		log_warn("%s", ignored.text);
 	target_kill(&x->nav.t);
+	x->t.work += WATCH_MS;
 	got = watch_process(x->rec, x->process, &p, x->g, x->ctx, &r, e);
 	if (got == WATCH_FOUND)
 		read_transition(t, &r);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
@@ -55,11 +54,20 @@ void explain_note(struct explain *x, const char *fmt, ...)
 	va_end(ap);
 }
 
+uint64_t explain_limit(struct explain *x, uint64_t most)
+{
+	uint64_t was = x->until;
+
+	if (x->t.work + most < was)
+		x->until = x->t.work + most;
+	return was;
+}
+
 bool explain_is_over(struct explain *x)
 {
 	if (x->chain.n >= x->depth)
 		explain_end(x, END_LIMIT, "the chain has as many steps as were asked for (--depth)");
-	else if (clock_s() > x->until)
+	else if (x->t.work > x->until)
 		explain_end(x, END_LIMIT, "the search has taken too long to go on");
 	return x->end != END_OPEN;
 }

@@ -65,7 +65,7 @@ struct explain {
 	char *end_text;
 	bool found; /* the chain leads to a cause */
 	unsigned depth; /* steps at most */
-	double until; /* clock_s() after which nothing more is begun */
+	uint64_t until; /* of t.work, after which nothing more is begun: a limit in time would give other answers under load */
 };
 
 /* Sets why the chain ends; later calls change nothing. */
@@ -81,6 +81,9 @@ void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format
  * far is valid. The replay is ended, the program stands nowhere.
  */
 bool explain_may_go_on(struct explain *x, const struct err *e);
+#define EXPLAIN_MOST 100000u /* of t.work */
+/* Sets x->until to `most` from now on, or to what it is if that is less; returns what it was. */
+uint64_t explain_limit(struct explain *x, uint64_t most);
 /* Has the chain ended, or is there no time or room for a further step? Then sets why it ends. */
 bool explain_is_over(struct explain *x);
 /* Moves the program to its failure again. */

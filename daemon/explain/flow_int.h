@@ -52,7 +52,6 @@ struct flow_setter {
 	unsigned steps;
 	uint64_t marked; /* the word at flow.mark */
 	bool far; /* flow_far_back was tried */
-	double until; /* clock_s() */
 };
 void flow_setter_begin(struct flow_setter *s);
 /* f->l is a register: back to what had set it: enum setter, or -1. Called again after SETTER_CALL, it goes on. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
 #include "explain/condition.h"

@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "explain/inspect.h"
 #include "reclog/describe.h"
 #include "timetravel/cursor_int.h"
 
 #define BACK_STEPS 4000u /* instructions, in search of what set a register */
-#define BACK_S 40.0
 #define STACK_ARGUMENTS 8u /* of a call, that are looked at */
 #define NEAR_STEPS 100u /* then what is farther away is looked for by breakpoints */
 
@@ -283,7 +281,7 @@ static bool adds_again(struct flow *f, const struct user_regs_struct *r, const s
 
 void flow_setter_begin(struct flow_setter *s)
 {
-	*s = (struct flow_setter){.until = clock_s() + BACK_S};
+	*s = (struct flow_setter){0};
 }
 
 /* It stands at the return of a function that has left the value for its caller. */
@@ -389,7 +387,7 @@ int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e)
 		/* in the recorder, where that called the function that begins here */
 		uint64_t back = word_at(x, now.rsp);
 
-		if (s->steps++ == BACK_STEPS || clock_s() > s->until) {
+		if (s->steps++ == BACK_STEPS) {
 			explain_end(x, END_LIMIT, "%s was set more than %u instructions before",
 				    insn_reg_name(f->l.reg), s->steps - 1);
 			return SETTER_LOST;

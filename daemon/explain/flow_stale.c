@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
 #include "replay/stack.h"
@@ -17,7 +16,7 @@
 #include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
-#define POINTER_S 20.0 /* to look for where a pointer came from */
+#define POINTER_WORK 20000u /* to look for where a pointer came from */
 #define STACK_BELOW (1ull << 20) /* bytes below a stack pointer that are the same stack's */
 
 static bool read_header(struct explain *x, uint64_t header, struct heap_block *b)
@@ -100,7 +99,7 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	size_t before = x->chain.n;
 	uint64_t memory = x->memory;
 	struct flow one = {.x = x, .tid = f->tid, .l = *pointer, .pointer = true, .trial = true, .mark = mark};
-	double until = x->until, soon = clock_s() + POINTER_S;
+	uint64_t until;
 	struct user_regs_struct r;
 	bool limit;
 	int got;
@@ -109,12 +108,12 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 		return -1;
 	if (!flow_read(x, &r, &one.l, one.value))
 		return 1;
-	x->until = soon < until ? soon : until;
+	until = explain_limit(x, POINTER_WORK);
 	got = x->ways->flow_on(&one, e);
+	limit = x->end == END_LIMIT || (x->end == END_UNKNOWN && x->t.work > x->until);
 	x->until = until;
 	if (got)
 		return -1;
-	limit = x->end == END_LIMIT || (x->end == END_UNKNOWN && clock_s() > soon);
 	chain_cut(&x->chain, before);
 	explain_reopen(x);
 	x->memory = memory;

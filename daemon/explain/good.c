@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 
@@ -17,7 +16,7 @@
 #define STOPS_MAX 16384u
 #define LOOKS_NEAR 8u
 #define PASSES 4u
-#define LOOKS_S 12.0
+#define LOOKS_WORK 12000u
 
 /* The outermost frame with source of the program's own; -1: none has. */
 static int outermost(const struct inspect *p)
@@ -93,14 +92,14 @@ static bool is_looked_at(unsigned n, unsigned pass)
 	return octave >> pass && !((n - octave) % (octave >> pass)) && (n - octave) / (octave >> pass) % 2;
 }
 
-static int look_back(struct explain *x, const char *expr, unsigned pass, double until, char **good, char **next,
+static int look_back(struct explain *x, const char *expr, unsigned pass, uint64_t until, char **good, char **next,
 		     struct err *e)
 {
 	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr);
 	pid_t tid = x->t.in.seg.tid;
 	struct stop stop = {0};
 
-	for (unsigned n = 1; n <= STOPS_MAX && !*good && clock_s() < until && !op_cancelled(x->ctx);) {
+	for (unsigned n = 1; n <= STOPS_MAX && !*good && x->t.work < until && !op_cancelled(x->ctx);) {
 		if (cursor_back_continue(&x->t, &stop, e))
 			return -1;
 		if (stop.kind != STOP_BREAK)
@@ -117,7 +116,7 @@ static int look_back(struct explain *x, const char *expr, unsigned pass, double 
 int condition_find_good(struct explain *x, const char *expr, const char *bad, bool thorough, char **good, char **next,
 			struct err *e)
 {
-	double until = clock_s() + LOOKS_S;
+	uint64_t until = x->t.work + LOOKS_WORK;
 	struct timeline_point at;
 	struct inspect p = {0};
 	int r, level = -1;
@@ -131,7 +130,7 @@ int condition_find_good(struct explain *x, const char *expr, const char *bad, bo
 	if (level >= 0)
 		r = break_at_lines(x, p.frames[level].addr, e);
 	inspect_close(&p);
-	for (unsigned pass = 0; !r && x->t.breaks.n && pass < (thorough ? PASSES : 1) && !*good && clock_s() < until;
+	for (unsigned pass = 0; !r && x->t.breaks.n && pass < (thorough ? PASSES : 1) && !*good && x->t.work < until;
 	     pass++) {
 		free(*next);
 		*next = NULL;

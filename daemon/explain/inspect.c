@@ -15,6 +15,7 @@
 
 #define STACK 80 /* frames that are looked at, and shown */
 #define VARIABLES 200 /* of a frame */
+#define LOOK_MS 40u /* what it costs; see cursor.h */
 
 /* ---- opening ---- */
 
@@ -60,6 +61,7 @@ int inspect_open(struct inspect *p, struct explain *x, struct err *e)
 {
 	memset(p, 0, sizeof(*p));
 	p->x = x;
+	x->t.work += LOOK_MS;
 	p->at = (struct timeline_point){.event = nav_total(&x->nav)};
 	if ((!x->no_code && cursor_where(&x->t, &p->at, e)) || copy_for_gdb(x, &p->copy, e))
 		return -1;

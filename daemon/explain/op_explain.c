@@ -20,7 +20,6 @@
 #include "timetravel/cursor_int.h"
 
 #define DEPTH 24 /* steps */
-#define PATIENCE_S 100.0 /* then nothing more is begun */
 
 /* ---- to the failure ---- */
 
@@ -273,11 +272,11 @@ static json_t *result_of(struct explain *x, double since)
 /* libstdc++ brings what makes strings and containers readable. */
 static const struct gdb_opts with_scripts = {.auto_load = true};
 
-static bool is_over_time(void *ctx)
+static bool is_cancelled(void *ctx)
 {
 	struct explain *x = ctx;
 
-	return clock_s() > x->until || op_cancelled(x->ctx);
+	return op_cancelled(x->ctx);
 }
 
 static int explain(struct explain *x, struct err *e)
@@ -291,7 +290,7 @@ static int explain(struct explain *x, struct err *e)
 		return -1;
 	x->have_nav = true;
 	cursor_init(&x->t, &x->nav);
-	x->t.interrupted = is_over_time;
+	x->t.interrupted = is_cancelled;
 	x->t.ctx = x;
 	if (verify(x, e))
 		return err_wrap(e, "the failure is not reached");
@@ -329,7 +328,7 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 	struct explain x = {.ways = &ways,
 			    .ctx = ctx,
 			    .depth = depth > 0 ? (unsigned)depth : DEPTH,
-			    .until = clock_s() + PATIENCE_S};
+			    .until = EXPLAIN_MOST};
 	double since = clock_s();
 	int r = -1;
 

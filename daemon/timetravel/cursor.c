@@ -54,6 +54,14 @@ static double seconds_at(struct cursor *t, uint64_t event)
 	return event && !timeline_read(t->nav->t.tl, event, &ev, &ignored) ? ev.seconds : 0;
 }
 
+#define MOVE_MS 10u
+#define PARTS 256 /* of the recorded time, that a move goes over */
+
+void cursor_count_move(struct cursor *t)
+{
+	t->work += MOVE_MS + (uint64_t)(seconds_at(t, nav_total(t->nav)) * 1000 / PARTS);
+}
+
 unsigned cursor_cuts(struct cursor *t, uint64_t from, uint64_t to, uint64_t cuts[CURSOR_CUTS])
 {
 	return seconds_at(t, to) - seconds_at(t, from) < LAY_S ? 0 : nav_cuts(t->nav, from, to, CURSOR_CUTS / 2, cuts);
@@ -87,6 +95,7 @@ int cursor_last(struct cursor *t, struct err *e)
 
 int cursor_goto(struct cursor *t, uint64_t n, struct err *e)
 {
+	cursor_count_move(t);
 	for (; n < nav_total(t->nav); n++) {
 		int r = t->ops->enter(t, n, e);
 
@@ -123,6 +132,7 @@ int cursor_goto_point(struct cursor *t, const struct timeline_point *p, struct e
 	struct stop stop;
 	int r = t->ops->enter(t, p->event, e);
 
+	cursor_count_move(t);
 	if (r < 0)
 		return -1;
 	breaks_add(&b, p->pc, 0);
@@ -168,6 +178,7 @@ int cursor_goto_end(struct cursor *t, uint64_t n, struct err *e)
 	int r = t->ops->enter(t, n, e);
 	struct stop stop;
 
+	cursor_count_move(t);
 	if (!r && cursor_is_last(t))
 		return cursor_run_to_history_end(t, true, NULL, &stop, e);
 	return r ? r : t->ops->to_end(&t->in, e);

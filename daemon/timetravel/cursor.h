@@ -82,6 +82,7 @@ struct cursor {
 	uint64_t least, most; /* stops are looked for after event `least` and before event `most`; 0: no bound */
 	uint32_t runs; /* of cursor_run, counted */
 	struct next_segment next; /* of the thread that is stepped */
+	uint64_t work; /* what its moves have cost: milliseconds, more or less, on a machine that does nothing else */
 	bool (*interrupted)(void *ctx); /* does the user want to stop? May be NULL */
 	void *ctx;
 };

@@ -431,6 +431,7 @@ int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint
 	int r;
 
 	*stop = (struct stop){.kind = STOP_STEP};
+	cursor_count_move(t);
 	if (t->mode != CURSOR_INSIDE || tid != t->in.seg.tid)
 		return 1;
 	know_what_is_walked(t);

@@ -34,6 +34,11 @@ int cursor_checkpoint(struct cursor *t, struct err *e);
 int cursor_keep(struct cursor *t, uint64_t *id, struct err *e);
 
 /*
+ * cursor.c: counts a move other than a step. It costs the more the longer the recorded program ran between checkpoints,
+ * of which each way through a recording leaves some; the same on any machine, under any load.
+ */
+void cursor_count_move(struct cursor *t);
+/*
  * cursor_run.c: from CURSOR_GROUP on, until something of t->breaks, until thread `step` (0: none) has made a visible
  * step, or until event `until` (STOP_LIMIT; the end of the timeline is STOP_END).
  */

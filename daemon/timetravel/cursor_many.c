@@ -150,11 +150,13 @@ static int back(struct cursor *t, struct stop *stop, struct err *e)
 
 int cursor_continue(struct cursor *t, struct stop *stop, struct err *e)
 {
+	cursor_count_move(t);
 	return t->calls.on ? cursor_calls_forth(t, forth, stop, e) : forth(t, stop, e);
 }
 
 int cursor_back_continue(struct cursor *t, struct stop *stop, struct err *e)
 {
+	cursor_count_move(t);
 	return t->calls.on ? cursor_calls_back(t, back, stop, e) : back(t, stop, e);
 }
 
@@ -184,6 +186,7 @@ int cursor_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	cleanup_free uint8_t *was = look(t);
 
+	t->work++;
 	if (cursor_step_few(t, tid, stop, e))
 		return -1;
 	see(t, was, stop);
@@ -194,6 +197,7 @@ int cursor_back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 {
 	cleanup_free uint8_t *was = look(t);
 
+	t->work++;
 	if (cursor_back_step_few(t, tid, stop, e))
 		return -1;
 	see(t, was, stop);

@@ -20,6 +20,7 @@ struct watch_params {
 	bool suggest; /* when both ends count the same: look for a position to suggest */
 	uint64_t nth; /* which of several transitions: the nth after the good position, from 1; 0: the last one ... */
 	bool all; /* ... however long it takes to know that it is; else what follows is examined for a second */
+	uint64_t later_ns; /* ... or however long what follows is examined; 0: a second */
 	bool insn; /* values between any two instructions count, not only between two statements */
 	bool exact; /* count the position's hits, however long that takes */
 	bool anywhere; /* when it is true at both ends: the first event at which it is false becomes the bad end */

@@ -27,7 +27,7 @@ static int turn_in(struct watch *w, uint64_t n, struct err *e)
 	w->d = (struct segment_search){
 		.op = w->ctx,
 		.nth = w->in_segment,
-		.lasting_ns = w->params->all ? WHOLE_NS : 0,
+		.lasting_ns = w->params->all ? WHOLE_NS : w->params->later_ns,
 		.begin_pc = n == w->from.event ? w->from.pc : 0,
 		.begin_hits = n == w->from.event ? w->from.hits : 0,
 		.end_pc = bounded ? w->here.pc : 0,
@@ -90,7 +90,9 @@ static struct follow follow_up_to(struct watch *w, uint64_t until)
 		.pred = &w->pred,
 		.until = until,
 		.statements = w->statements,
-		.budget_ns = w->params->all || w->params->nth ? WHOLE_NS : LATER_NS,
+		.budget_ns = w->params->all || w->params->nth ? WHOLE_NS
+			     : w->params->later_ns	      ? w->params->later_ns
+							      : LATER_NS,
 	};
 }
 

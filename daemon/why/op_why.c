@@ -13,7 +13,6 @@
 
 #define DEPTH 5
 #define STEPS_MAX 200u
-#define PATIENCE_S 100.0 /* then nothing more is begun */
 #define U(x) ((unsigned long long)(x))
 
 /* ---- JSON ---- */
@@ -141,11 +140,11 @@ static json_t *result_of(struct why *w, const char *expr, double since)
 /* libstdc++ brings what makes strings and containers readable. */
 static const struct gdb_opts with_scripts = {.auto_load = true};
 
-static bool is_over_time(void *ctx)
+static bool is_cancelled(void *ctx)
 {
 	struct explain *x = ctx;
 
-	return clock_s() > x->until || op_cancelled(x->ctx);
+	return op_cancelled(x->ctx);
 }
 
 /* The first way to the end leaves checkpoints behind. */
@@ -177,7 +176,7 @@ static int run(struct why *w, const json_t *params, struct err *e)
 		return -1;
 	x->have_nav = true;
 	cursor_init(&x->t, &x->nav);
-	x->t.interrupted = is_over_time;
+	x->t.interrupted = is_cancelled;
 	x->t.ctx = x;
 	if (first_way(x, e))
 		return -1;
@@ -197,7 +196,7 @@ int op_why(const json_t *params, struct op_ctx *ctx, json_t **result, struct err
 
 	x->ctx = ctx;
 	x->depth = 1; /* of a chain, which stays empty */
-	x->until = since + PATIENCE_S;
+	x->until = EXPLAIN_MOST;
 	if (pick_rec(params, &x->rec, e))
 		return -1;
 	x->process = pick_process(params, x->rec, e);
