@@ -84,6 +84,25 @@ static void print_damage(const json_t *list)
 	}
 }
 
+/* Guesses: they are told apart from the chain. */
+static void print_candidates(const json_t *list)
+{
+	json_t *v;
+	size_t i;
+
+	if (json_array_size(list))
+		printf("\nnot certain, the most suspicious first: statements that the failed check depended on\n");
+	json_array_foreach((json_t *)list, i, v)
+	{
+		const json_t *l = json_object_get(v, "location");
+		const char *text = out_str(l, "text", "");
+
+		printf("  %s at %s:%lld: %s (--at %s)\n", out_str(l, "function", "?"), out_str(l, "file", "?"),
+		       (long long)json_integer_value(json_object_get(l, "line")), text + strspn(text, " \t"),
+		       out_str(v, "at", "?"));
+	}
+}
+
 static void print(const struct cli *cli, const json_t *r)
 {
 	const json_t *chain = json_object_get(r, "chain"), *end = json_object_get(r, "end"),
@@ -109,6 +128,7 @@ static void print(const struct cli *cli, const json_t *r)
 		putchar('\n');
 		text_frames(json_object_get(cause, "backtrace"));
 	}
+	print_candidates(json_object_get(r, "candidates"));
 	print_threads(r);
 	print_damage(json_object_get(r, "damage"));
 	if (!cli->quiet)

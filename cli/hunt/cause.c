@@ -74,7 +74,7 @@ static const struct field of_replay[] = {{"events"}, {0}};
 static const struct field of_watch[] = {
 	{"location", "culprit"}, {"backtrace"}, {"position"}, {"expr"}, {"before"}, {"after"},
 	{"may_be_later"},	 {"notes"},	{"stats"},    {0}};
-static const struct field of_explain[] = {{"failure"}, {"chain"}, {"threads"}, {"end"}, {"notes"}, {0}};
+static const struct field of_explain[] = {{"failure"}, {"chain"}, {"threads"}, {"end"}, {"candidates"}, {"notes"}, {0}};
 static const struct field of_step[] = {{"location", "culprit"}, {"backtrace"}, {"position"}, {"at"}, {"words"},
 				       {"expression", "expr"},	{"before"},    {"after"},    {0}};
 static const struct field of_threads[] = {{"threads"}, {0}};

@@ -157,10 +157,10 @@ static void copy(json_t *to, const json_t *from, const char *key)
 
 static json_t *group_json(const struct failure_group *g, uint64_t runs, const struct hunt_spec *spec)
 {
-	static const char *const of_cause[] = {"found",	  "by",	   "culprit",	   "at",    "position",
-					       "words",	  "expr",  "before",	   "after", "backtrace",
-					       "failure", "chain", "threads",	   "end",   "notes",
-					       "errors",  "stats", "may_be_later", "diff"};
+	static const char *const of_cause[] = {"found",	  "by",	    "culprit", "at",	       "position",
+					       "words",	  "expr",   "before",  "after",	       "backtrace",
+					       "failure", "chain",  "threads", "end",	       "candidates",
+					       "notes",	  "errors", "stats",   "may_be_later", "diff"};
 	const struct failure *best = best_of(g);
 	json_t *v = json_object(), *numbers = json_array(), *seeds = json_array();
 	json_int_t assumed = 0;

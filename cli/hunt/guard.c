@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hunt/task.h"
@@ -37,7 +36,7 @@ static _Noreturn void guard(const char *begin, pid_t hunt)
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	while (getppid() == hunt)
 		sigwaitinfo(&gone, NULL);
-	for (unsigned quiet = 0; quiet < QUIET; nanosleep(&soon, NULL))
+	for (unsigned quiet = 0; quiet < QUIET; sigtimedwait(&gone, NULL, &soon))
 		quiet = task_end_recording(begin) ? 0 : quiet + 1;
 	_exit(0);
 }

@@ -146,6 +146,25 @@ static void add_diff(struct buf *b, const json_t *g)
 		buf_addf(b, "      all of it: fredctl diff %s %s\n", report_str(diff, "good"), json_string_value(rec));
 }
 
+static void add_candidates(struct buf *b, const json_t *list)
+{
+	json_t *v;
+	size_t i;
+
+	if (json_array_size(list))
+		buf_add_str(
+			b,
+			"   not certain, the most suspicious first: statements that the failed check depended on:\n");
+	json_array_foreach((json_t *)list, i, v)
+	{
+		const json_t *l = json_object_get(v, "location");
+		const char *text = report_str(l, "text");
+
+		buf_addf(b, "      %s at %s:%lld: %s\n", report_str(l, "function"), report_str(l, "file"),
+			 report_int(l, "line"), text + strspn(text, " \t"));
+	}
+}
+
 static void add_best(struct buf *b, const json_t *g)
 {
 	const json_t *best = json_object_get(g, "best");
@@ -182,6 +201,7 @@ static void add_group(struct buf *b, size_t number, const json_t *g, const json_
 		buf_add_str(b, "   threads at the end:\n");
 		add_threads(b, json_object_get(g, "threads"), "      ");
 	}
+	add_candidates(b, json_object_get(g, "candidates"));
 	add_strings(b, "   note: ", json_object_get(g, "notes"));
 	if (!json_is_true(json_object_get(g, "found")))
 		add_strings(b, "   error: ", json_object_get(g, "errors"));

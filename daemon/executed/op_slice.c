@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
-#include "executed/control.h"
+#include "executed/collect.h"
 #include "executed/ops.h"
 #include "executed/rows.h"
 #include "executed/slice.h"
@@ -31,14 +31,7 @@ struct slicing {
 	struct exec_window window;
 	struct places places;
 	struct rows rows;
-	struct slice slice;
-	struct control *control; /* NULL: control dependences are not wanted */
-	uint64_t *pcs; /* of slice.insns */
-	size_t pcs_cap;
-	struct last_insn {
-		uint32_t insn;
-		uint64_t sp; /* before it; 0: there was none */
-	} * last; /* by thread */
+	struct collect c;
 	bool keeps; /* what is reported now belongs to the window, or to the statement at its end */
 	size_t criterion; /* instructions of that statement */
 	struct visibility visibility;
@@ -47,76 +40,6 @@ struct slicing {
 };
 
 /* ---- what is told ---- */
-
-static size_t read_code(void *ctx, uint64_t pc, uint8_t *code, size_t n)
-{
-	struct slicing *s = ctx;
-
-	return trace_read_some(s->i.t->pid, pc, code, n);
-}
-
-static uint32_t number_of(struct slicing *s, struct instrument_insn *x)
-{
-	uint8_t code[INSN_BYTES];
-	struct insn_regs regs;
-	size_t n;
-	uint32_t id;
-
-	if (x->mark)
-		return x->mark - 1;
-	n = read_code(s, x->pc, code, sizeof(code));
-	insn_regs(code, n, &regs);
-	id = slice_add_insn(&s->slice, &regs);
-	if (id >= s->pcs_cap) {
-		s->pcs_cap = s->slice.insns_cap;
-		s->pcs = xreallocarray(s->pcs, s->pcs_cap, sizeof(*s->pcs));
-	}
-	s->pcs[id] = x->pc;
-	x->mark = id + 1;
-	return id;
-}
-
-/* Has a call of the recorder, which is not reported, returned between the thread's last instruction and this one? */
-static void see_return(struct slicing *s, uint64_t sp)
-{
-	const struct last_insn *l = &s->last[s->i.thread];
-	const struct slice_done d = {.insn = SLICE_RETURNED, .thread = (uint16_t)s->i.thread};
-	const struct insn_regs *r;
-
-	if (!l->sp)
-		return;
-	r = &s->slice.insns[l->insn];
-	if ((r->call && sp == l->sp) || (r->jump && sp == l->sp + 8))
-		slice_add(&s->slice, &d);
-}
-
-/* Where a `leave` has read is known from the stack pointer after it. */
-static void see_leave(struct slicing *s, uint64_t sp)
-{
-	const struct slice_done *d = s->slice.n ? &s->slice.done[s->slice.n - 1] : NULL;
-
-	if (d && slice_is_insn(d) && d->thread == s->i.thread && s->slice.insns[d->insn].leave)
-		slice_add_access(&s->slice, sp - 8, 8, true, false);
-}
-
-static void keep(struct slicing *s, struct instrument_insn *x, uint64_t sp)
-{
-	uint32_t id = number_of(s, x);
-	const struct insn_regs *r = &s->slice.insns[id];
-	const struct slice_done d = {.insn = id,
-				     .event = (uint32_t)(s->i.event - s->window.from.event),
-				     .hits = (uint32_t)x->hits,
-				     .thread = (uint16_t)s->i.thread};
-
-	slice_add(&s->slice, &d);
-	if (s->control)
-		slice_add_control(&s->slice, control_see(s->control, s->i.thread, x->pc, sp, (uint32_t)s->slice.n - 1));
-	if (r->push)
-		slice_add_access(&s->slice, sp - 8, 8, false, true);
-	if (r->pop)
-		slice_add_access(&s->slice, sp, 8, true, false);
-	s->last[s->i.thread] = (struct last_insn){id, sp};
-}
 
 static bool is_same_line(struct slicing *s, uint64_t a, uint64_t b)
 {
@@ -142,15 +65,14 @@ static void insn(void *ctx, struct instrument *i, struct instrument_insn *x, uin
 	struct slicing *s = ctx;
 	enum window_side side = window_side(&s->window, i, x);
 
-	see_leave(s, sp);
+	collect_before(&s->c, sp);
 	s->keeps = side == WINDOW_IN || (side == WINDOW_AFTER && is_of_criterion(s, x));
-	s->too_many |= s->slice.n >= INSNS_MAX;
+	s->too_many |= s->c.slice.n >= INSNS_MAX;
 	i->enough |= s->too_many || (side == WINDOW_AFTER && !s->keeps);
 	if (!s->keeps || s->too_many)
 		return;
 	s->criterion += side == WINDOW_AFTER;
-	see_return(s, sp);
-	keep(s, x, sp);
+	collect_insn(&s->c, x, sp);
 }
 
 static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
@@ -159,16 +81,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 
 	(void)i;
 	if (s->keeps)
-		slice_add_access(&s->slice, a->addr, a->len, a->reads, a->writes);
-}
-
-/* Memory whose bytes no longer come from an instruction. */
-static void from_outside(struct slicing *s, uint64_t addr, uint64_t len)
-{
-	const struct slice_done d = {.insn = SLICE_OUTSIDE, .thread = (uint16_t)s->i.thread};
-
-	slice_add(&s->slice, &d);
-	slice_add_access(&s->slice, addr, len, false, true);
+		collect_access(&s->c, a);
 }
 
 static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b)
@@ -177,7 +90,7 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 
 	(void)i;
 	if (kind == REPORT_ALLOC && a && s->keeps)
-		from_outside(s, a, b);
+		collect_outside(&s->c, a, b);
 }
 
 /* What event n has brought into the program. */
@@ -191,7 +104,7 @@ static int see_event(struct slicing *s, uint64_t n, struct err *e)
 	if (timeline_read(s->nav.t.tl, n, &ev, e))
 		return -1;
 	if (reading_of(&ev.ev, &c))
-		from_outside(s, c.buffer, c.got);
+		collect_outside(&s->c, c.buffer, c.got);
 	else if (ev.ev.has_result && ev.ev.result.payload_len)
 		s->unknown++;
 	return 0;
@@ -212,6 +125,7 @@ static int segment(void *ctx, struct instrument *i, struct err *e)
 	op_progress(s->ctx,
 		    (double)(i->event - s->window.from.event) / (double)(s->window.end - s->window.from.event + 1),
 		    "going through what was executed");
+	s->c.first_event = s->window.from.event;
 	return window_begun(&s->window, i, e) || see_event(s, i->event, e) ? -1 : 0;
 }
 
@@ -243,22 +157,19 @@ static int by_place(const void *a, const void *b)
 
 static struct timeline_point point_of(const struct slicing *s, const struct slice_done *d)
 {
-	uint64_t pc = s->pcs[d->insn];
-
-	return (struct timeline_point){s->window.from.event + d->event,
-				       visibility_is_certain(&s->visibility, pc) ? pc : 0, d->hits};
+	return collect_point(&s->c, d, &s->visibility);
 }
 
 /* Makes an entry for each instruction, then joins those of one line. *out: malloc'd. Returns how many there are. */
 static size_t lines_of(struct slicing *s, struct line **out)
 {
-	struct line *v = xcalloc(s->slice.ninsns + 1, sizeof(*v));
+	struct line *v = xcalloc(s->c.slice.ninsns + 1, sizeof(*v));
 	size_t n = 0;
 
-	for (size_t k = 0; k < s->slice.ninsns; k++)
-		v[k].place = places_at(&s->places, s->pcs[k]);
-	for (size_t k = 0; k < s->slice.n; k++) {
-		const struct slice_done *d = &s->slice.done[k];
+	for (size_t k = 0; k < s->c.slice.ninsns; k++)
+		v[k].place = places_at(&s->places, s->c.pcs[k]);
+	for (size_t k = 0; k < s->c.slice.n; k++) {
+		const struct slice_done *d = &s->c.slice.done[k];
 
 		if (!slice_is_insn(d))
 			continue;
@@ -267,8 +178,8 @@ static size_t lines_of(struct slicing *s, struct line **out)
 		if (d->in)
 			v[d->insn].last = k;
 	}
-	qsort(v, s->slice.ninsns, sizeof(*v), by_place);
-	for (size_t k = 0; k < s->slice.ninsns; k++) {
+	qsort(v, s->c.slice.ninsns, sizeof(*v), by_place);
+	for (size_t k = 0; k < s->c.slice.ninsns; k++) {
 		if (!n || by_place(&v[n - 1], &v[k])) {
 			v[n++] = v[k];
 			continue;
@@ -289,7 +200,7 @@ static json_t *text_of(const char *t)
 
 static json_t *line_json(struct slicing *s, const struct line *l)
 {
-	const struct timeline_point at = point_of(s, &s->slice.done[l->last]);
+	const struct timeline_point at = point_of(s, &s->c.slice.done[l->last]);
 	json_t *row = json_object();
 
 	rows_place(row, l->place);
@@ -301,8 +212,8 @@ static json_t *line_json(struct slicing *s, const struct line *l)
 
 static void tell_insns(struct slicing *s)
 {
-	for (size_t k = 0; k < s->slice.n; k++) {
-		const struct slice_done *d = &s->slice.done[k];
+	for (size_t k = 0; k < s->c.slice.n; k++) {
+		const struct slice_done *d = &s->c.slice.done[k];
 		struct timeline_point at;
 		const struct code_place *p;
 		json_t *row;
@@ -310,7 +221,7 @@ static void tell_insns(struct slicing *s)
 		if (!d->in)
 			continue;
 		at = point_of(s, d);
-		p = places_at(&s->places, s->pcs[d->insn]);
+		p = places_at(&s->places, s->c.pcs[d->insn]);
 		row = json_pack("{s:s, s:o, s:i, s:o, s:o}", "kind", "insn", "at", rows_point(&at), "thread",
 				(int)d->thread, "pc", json_sprintf("0x%llx", (unsigned long long)p->pc), "code",
 				text_of(places_code(&s->places, p)));
@@ -332,16 +243,16 @@ static void add_notes(struct slicing *s, json_t *r)
 		strv_take(&notes, str_fmt("%llu system calls of the window may have written memory that is not known: "
 					  "what was there before may be in the slice instead",
 					  (unsigned long long)s->unknown));
-	if (s->control && control_indirect(s->control))
+	if (s->c.control && control_indirect(s->c.control))
 		strv_take(&notes,
 			  str_fmt("control dependences: %zu indirect jumps are taken to lead where they led in the "
 				  "window, and nowhere else",
-				  control_indirect(s->control)));
-	if (s->control && control_large(s->control))
+				  control_indirect(s->c.control)));
+	if (s->c.control && control_large(s->c.control))
 		strv_take(&notes,
 			  str_fmt("control dependences: %zu functions are too large: their branches count up to "
 				  "the function's end",
-				  control_large(s->control)));
+				  control_large(s->c.control)));
 	sources_notes(&s->places.sources, &notes);
 	for (size_t k = 0; k < notes.n; k++)
 		show_note(r, notes.s[k]);
@@ -370,12 +281,12 @@ static json_t *result_of(struct slicing *s, double since)
 	}
 	free(v);
 	r = json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", "end", "at", rows_point(&s->window.to), "lines", list,
-		      "window", counts(executed, all, s->slice.words), "slice",
-		      counts(s->slice.in, in, s->slice.words_in));
-	if (s->control)
+		      "window", counts(executed, all, s->c.slice.words), "slice",
+		      counts(s->c.slice.in, in, s->c.slice.words_in));
+	if (s->c.control)
 		json_object_set_new(r, "control",
-				    json_pack("{s:I, s:I}", "instructions", (json_int_t)s->slice.by_control, "indirect",
-					      (json_int_t)control_indirect(s->control)));
+				    json_pack("{s:I, s:I}", "instructions", (json_int_t)s->c.slice.by_control,
+					      "indirect", (json_int_t)control_indirect(s->c.control)));
 	show_process(r, s->rec, s->process);
 	add_notes(s, r);
 	json_object_set_new(r, "stats", json_pack("{s:f}", "total_s", clock_s() - since));
@@ -406,7 +317,7 @@ static int run(struct slicing *s, const json_t *params, struct err *e)
 			       INSNS_MAX);
 	if (window_over(&s->window, e))
 		return -1;
-	slice_compute(&s->slice, s->criterion);
+	slice_compute(&s->c.slice, s->criterion);
 	if (s->insn)
 		tell_insns(s);
 	return 0;
@@ -427,23 +338,18 @@ int op_slice(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	if (pick_rec(params, &s.rec, e))
 		return -1;
 	s.rows.ctx = ctx;
-	if (json_is_true(json_object_get(params, "control")))
-		s.control = control_new(read_code, &s);
-	s.last = xcalloc(RLOG_MAX_THREADS, sizeof(*s.last));
 	instrument_init(&s.i, &ops, &s);
+	collect_init(&s.c, &s.i, json_is_true(json_object_get(params, "control")));
 	places_init(&s.places, s.rec);
 	s.process = pick_process(params, s.rec, e);
 	if (s.process)
 		r = run(&s, params, e);
 	if (!r)
 		*result = result_of(&s, since);
-	slice_fini(&s.slice);
-	control_free(s.control);
+	collect_fini(&s.c);
 	places_fini(&s.places);
 	instrument_fini(&s.i);
 	rows_fini(&s.rows);
-	free(s.pcs);
-	free(s.last);
 	if (s.have_nav)
 		nav_fini(&s.nav);
 	rec_free(s.rec);

@@ -5,6 +5,8 @@
 
 #include "replay/operation.h"
 
+/* params: rec, process, depth. As op_explain, with the statements that may be wrong. */
+int op_cause(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 /* params: rec, process, from, to, what, limit. What was executed: rows of JSON as output, and how many there are. */
 int op_trace(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 /* params: rec, process, from, to, insn, control. The dynamic slice of the statement at `to`. */

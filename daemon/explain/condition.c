@@ -19,7 +19,7 @@
 /* ---- the search ---- */
 
 #define SETTLE_MAX 6u
-#define LATER_NS 8000000000u /* to know that a transition is the last one */
+#define LATER_NS 3000000000u /* to know that a transition is the last one */
 #define WATCH_MS 500u /* what a search costs; see cursor.h */
 
 /* What a reverse-watch found. */
@@ -89,7 +89,8 @@ static void add_transition(struct explain *x, struct transition *t, const char *
 static int watch_from(struct explain *x, const char *expr, const char *good, const char *bad, bool inside,
 		      struct transition *t, struct err *e)
 {
-	struct watch_params p = {.expr = expr, .good = good, .bad = bad, .inside = inside, .exact = true, .later_ns = LATER_NS};
+	struct watch_params p = {
+		.expr = expr, .good = good, .bad = bad, .inside = inside, .exact = true, .later_ns = LATER_NS};
 	struct watch_result r = {0};
 	struct err ignored;
 	int got;

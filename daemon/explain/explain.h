@@ -65,7 +65,8 @@ struct explain {
 	char *end_text;
 	bool found; /* the chain leads to a cause */
 	unsigned depth; /* steps at most */
-	uint64_t until; /* of t.work, after which nothing more is begun: a limit in time would give other answers under load */
+	uint64_t until; /* of t.work, after which nothing more is begun: a limit in time would give other answers under
+			   load */
 };
 
 /* Sets why the chain ends; later calls change nothing. */

@@ -325,10 +325,8 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 {
 	json_int_t depth = json_integer_value(json_object_get(params, "depth"));
 	static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain};
-	struct explain x = {.ways = &ways,
-			    .ctx = ctx,
-			    .depth = depth > 0 ? (unsigned)depth : DEPTH,
-			    .until = EXPLAIN_MOST};
+	struct explain x = {
+		.ways = &ways, .ctx = ctx, .depth = depth > 0 ? (unsigned)depth : DEPTH, .until = EXPLAIN_MOST};
 	double since = clock_s();
 	int r = -1;
 

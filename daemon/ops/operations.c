@@ -17,7 +17,7 @@ const struct op_entry operations[] = {
 	{"backtrace", op_backtrace, .repeatable = true},
 	{"trim", op_trim},
 	{"debug", op_debug},
-	{"explain", op_explain, .repeatable = true},
+	{"explain", op_cause, .repeatable = true},
 	{"cut", op_cut},
 	{"diff", op_diff},
 	{"check_memory", op_check_memory, .repeatable = true},
