@@ -73,6 +73,15 @@ static void end_largest(struct hunt *h, unsigned long long kept)
 		run_end(&largest->run, "disk");
 }
 
+/* A recording is needed until its cause is known: only then can it be told whether it is one of a group. */
+static bool waits_for_causes(const struct hunt *h)
+{
+	for (size_t i = 0; i < h->ledger.nfailures && !h->spec->record_only; i++)
+		if (!h->ledger.failures[i].cause)
+			return true;
+	return false;
+}
+
 void disk_enforce_limit(struct hunt *h)
 {
 	unsigned long long kept = kept_bytes(h), good = good_bytes(&h->state);
@@ -86,7 +95,12 @@ void disk_enforce_limit(struct hunt *h)
 		disk_prune(h, 1);
 		kept = kept_bytes(h);
 	}
-	if (kept > h->spec->max_disk) {
+	h->full = kept > h->spec->max_disk;
+	if (waits_for_causes(h)) { /* most of what is kept goes when they are known */
+		end_largest(h, 0);
+		return;
+	}
+	if (h->full) {
 		err_set(&e, ERR_HOST, "%s: the recordings of failures take more than --max-disk, one of each group",
 			h->state.dir);
 		hunt_fail(h, &e);

@@ -189,7 +189,7 @@ static void begin(struct hunt *h)
 
 		if (f)
 			begin_cause(h, j, f);
-		else if (!h->stopping && next_run(h, &local))
+		else if (!h->stopping && !h->full && next_run(h, &local))
 			begin_run(h, j, local);
 		else
 			break;

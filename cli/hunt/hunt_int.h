@@ -39,6 +39,7 @@ struct hunt {
 	bool has_values; /* all invariants had a value at the end of some run */
 	unsigned without_values; /* runs at whose end one had none, if that was so of all: why */
 	char *no_value;
+	bool full; /* no run is begun until causes are found and their recordings can be given up */
 	bool stopping; /* nothing is begun any more */
 	bool hurry; /* runs and searches in progress are ended */
 	enum hunt_stop why;
