@@ -269,6 +269,11 @@ static void arrange_and_add(const struct decoded *d, struct insn_flow *f)
 	f->zero = f->same && f->subtracts;
 }
 
+static void arrange_negate(const struct decoded *d, struct insn_flow *f)
+{
+	f->increments = d->in.mnemonic == ZYDIS_MNEMONIC_INC;
+}
+
 static void arrange_add_carry(const struct decoded *d, struct insn_flow *f)
 {
 	f->zero = f->same && d->in.mnemonic == ZYDIS_MNEMONIC_SBB;
@@ -324,14 +329,82 @@ static void arrange_source(const struct decoded *d, struct insn_flow *f)
 	f->dst = (struct flow_loc){0};
 }
 
+/* Of a vector with itself: is the result the same whatever the vector is? */
+static bool is_same_for_all(ZydisMnemonic m)
+{
+	static const ZydisMnemonic of_itself[] = {
+		ZYDIS_MNEMONIC_PXOR,	ZYDIS_MNEMONIC_VPXOR,	 ZYDIS_MNEMONIC_XORPS,	 ZYDIS_MNEMONIC_VXORPS,
+		ZYDIS_MNEMONIC_XORPD,	ZYDIS_MNEMONIC_VXORPD,	 ZYDIS_MNEMONIC_PCMPEQB, ZYDIS_MNEMONIC_VPCMPEQB,
+		ZYDIS_MNEMONIC_PCMPEQW, ZYDIS_MNEMONIC_VPCMPEQW, ZYDIS_MNEMONIC_PCMPEQD, ZYDIS_MNEMONIC_VPCMPEQD,
+		ZYDIS_MNEMONIC_PCMPEQQ, ZYDIS_MNEMONIC_VPCMPEQQ, ZYDIS_MNEMONIC_PCMPGTB, ZYDIS_MNEMONIC_VPCMPGTB,
+		ZYDIS_MNEMONIC_PCMPGTW, ZYDIS_MNEMONIC_VPCMPGTW, ZYDIS_MNEMONIC_PCMPGTD, ZYDIS_MNEMONIC_VPCMPGTD,
+		ZYDIS_MNEMONIC_PCMPGTQ, ZYDIS_MNEMONIC_VPCMPGTQ, ZYDIS_MNEMONIC_PSUBB,	 ZYDIS_MNEMONIC_VPSUBB,
+		ZYDIS_MNEMONIC_PSUBW,	ZYDIS_MNEMONIC_VPSUBW,	 ZYDIS_MNEMONIC_PSUBD,	 ZYDIS_MNEMONIC_VPSUBD,
+		ZYDIS_MNEMONIC_PSUBQ,	ZYDIS_MNEMONIC_VPSUBQ,	 ZYDIS_MNEMONIC_PANDN,	 ZYDIS_MNEMONIC_VPANDN,
+	};
+
+	for (size_t k = 0; k < sizeof(of_itself) / sizeof(of_itself[0]); k++)
+		if (of_itself[k] == m)
+			return true;
+	return false;
+}
+
 static void arrange_two_vectors(const struct decoded *d, struct insn_flow *f)
 {
 	if (f->nsrc == 1)
 		dst_is_source(f);
 	f->same = is_same(&f->src[0], &f->src[1]);
-	f->zero = f->same && (is_mnemonic(d, ZYDIS_MNEMONIC_PXOR, ZYDIS_MNEMONIC_VPXOR) ||
-			      is_mnemonic(d, ZYDIS_MNEMONIC_XORPS, ZYDIS_MNEMONIC_VXORPS) ||
-			      is_mnemonic(d, ZYDIS_MNEMONIC_XORPD, ZYDIS_MNEMONIC_VXORPD));
+	f->zero = f->same && is_same_for_all(d->in.mnemonic);
+}
+
+static void arrange_vector_test(const struct decoded *d, struct insn_flow *f)
+{
+	(void)d;
+	dst_is_source(f);
+	f->dst = (struct flow_loc){0};
+}
+
+/* By a constant, or by what a register or memory has. */
+static void arrange_vector_shift(const struct decoded *d, struct insn_flow *f)
+{
+	if (f->has_imm && !f->nsrc) {
+		f->src[0] = f->dst;
+		f->nsrc = 1;
+	} else if (!f->has_imm) {
+		f->op = FLOW_VECTOR_SHIFT_BY;
+		arrange_two_vectors(d, f);
+	}
+}
+
+static void arrange_vector_bytes(const struct decoded *d, struct insn_flow *f)
+{
+	(void)d;
+	if (!f->nsrc)
+		f->src[f->nsrc++] = f->dst;
+}
+
+static void arrange_vector_extend(const struct decoded *d, struct insn_flow *f)
+{
+	switch (d->in.mnemonic) {
+	case ZYDIS_MNEMONIC_PMOVZXBQ:
+	case ZYDIS_MNEMONIC_PMOVSXBQ:
+	case ZYDIS_MNEMONIC_VPMOVZXBQ:
+	case ZYDIS_MNEMONIC_VPMOVSXBQ:
+		f->wide = 8;
+		break;
+	case ZYDIS_MNEMONIC_PMOVZXBD:
+	case ZYDIS_MNEMONIC_PMOVSXBD:
+	case ZYDIS_MNEMONIC_VPMOVZXBD:
+	case ZYDIS_MNEMONIC_VPMOVSXBD:
+	case ZYDIS_MNEMONIC_PMOVZXWQ:
+	case ZYDIS_MNEMONIC_PMOVSXWQ:
+	case ZYDIS_MNEMONIC_VPMOVZXWQ:
+	case ZYDIS_MNEMONIC_VPMOVSXWQ:
+		f->wide = (uint8_t)(f->element * 4);
+		break;
+	default:
+		f->wide = (uint8_t)(f->element * 2);
+	}
 }
 
 static void arrange_compare(const struct decoded *d, struct insn_flow *f)
@@ -369,7 +442,12 @@ static void (*const arranges[FLOW_OPS])(const struct decoded *d, struct insn_flo
 	[FLOW_BRANCH] = arrange_branch,
 	[FLOW_PUSH] = arrange_source,
 	[FLOW_CALL... FLOW_JUMP] = arrange_source,
-	[FLOW_VECTOR_AND... FLOW_VECTOR_HIGH] = arrange_two_vectors,
+	[FLOW_NEGATE] = arrange_negate,
+	[FLOW_VECTOR_AND... FLOW_VECTOR_SHIFT_BY] = arrange_two_vectors,
+	[FLOW_VECTOR_SHIFT_LEFT... FLOW_VECTOR_SHIFT_ARITHMETIC] = arrange_vector_shift,
+	[FLOW_VECTOR_BYTES_LEFT... FLOW_VECTOR_BYTES_RIGHT] = arrange_vector_bytes,
+	[FLOW_VECTOR_EXTEND] = arrange_vector_extend,
+	[FLOW_VECTOR_TEST] = arrange_vector_test,
 	[FLOW_VECTOR_CONVERT] = arrange_convert,
 	[FLOW_VECTOR_COMPARE] = arrange_compare,
 };

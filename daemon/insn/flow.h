@@ -35,7 +35,9 @@ enum flow_op {
 	FLOW_WIDE, /* mul, div: all results from all operands */
 	FLOW_SWAP_BYTES,
 	FLOW_BIT_TEST, /* carry = bit src[0] or imm of dst */
-	FLOW_COUNT, /* dst from all of src[0]: bsf, popcnt */
+	FLOW_COUNT, /* dst from all of src[0]: popcnt */
+	FLOW_COUNT_LOW, /* from its bits up to the lowest that is set: bsf */
+	FLOW_COUNT_HIGH, /* from its bits down to the highest that is set: bsr */
 	FLOW_SET_IF, /* dst = a condition */
 	FLOW_MOVE_IF, /* cmov */
 	FLOW_EXCHANGE,
@@ -50,7 +52,7 @@ enum flow_op {
 	FLOW_RETURN,
 	FLOW_STRING_COPY, /* movs */
 	FLOW_STRING_FILL, /* stos */
-	/* of two vectors, src[0] and src[1], up to FLOW_VECTOR_HIGH */
+	/* of two vectors, src[0] and src[1], up to FLOW_VECTOR_SHIFT_BY */
 	FLOW_VECTOR_AND,
 	FLOW_VECTOR_OR,
 	FLOW_VECTOR_LANES, /* each element from those of the sources at the same place */
@@ -58,13 +60,25 @@ enum flow_op {
 	FLOW_VECTOR_INSERT, /* element imm of dst = src[1], the others are src[0]'s */
 	FLOW_VECTOR_LOW, /* elements of src[0] and src[1] in turn, from the low halves of 16 bytes each */
 	FLOW_VECTOR_HIGH,
+	FLOW_VECTOR_MOVE_HIGH, /* movhlps */
+	FLOW_VECTOR_PACK, /* elements of both, each from one of twice its size */
+	FLOW_VECTOR_ALIGN, /* palignr */
+	FLOW_VECTOR_SHIFT_BY, /* elements of src[0], by the number that src[1] has */
 	/* of one vector, src[0], up to FLOW_VECTOR_BROADCAST */
 	FLOW_VECTOR_MOVE,
+	FLOW_VECTOR_SHIFT_LEFT, /* of each element, by imm bits */
+	FLOW_VECTOR_SHIFT_RIGHT,
+	FLOW_VECTOR_SHIFT_ARITHMETIC,
+	FLOW_VECTOR_BYTES_LEFT, /* of 16 bytes each, by imm bytes */
+	FLOW_VECTOR_BYTES_RIGHT,
+	FLOW_VECTOR_EXTEND, /* pmovzx, pmovsx: dst's elements, each from one of `element` bytes */
+	FLOW_VECTOR_SIGNS, /* dst, a number: the highest bit of each element */
 	FLOW_VECTOR_CONVERT, /* dst's `element` bytes from all of src[0] */
 	FLOW_VECTOR_EXTRACT, /* dst = element imm of src[0] */
 	FLOW_VECTOR_SHUFFLE, /* pshufd */
 	FLOW_VECTOR_BROADCAST,
 	FLOW_VECTOR_COMPARE, /* flags from src[0] and src[1] */
+	FLOW_VECTOR_TEST, /* ptest */
 	FLOW_VECTOR_UPPER, /* vzeroupper */
 	FLOW_VECTOR_ALL, /* xrstor, vzeroall: all vector registers count as written */
 	FLOW_OPS
@@ -100,6 +114,8 @@ struct insn_flow {
 	bool has_imm;
 	bool from_operand; /* dst is the register that the ModRM byte names in its upper half */
 	bool subtracts; /* of FLOW_ADD */
+	bool increments; /* of FLOW_NEGATE */
+	uint8_t wide; /* of FLOW_VECTOR_EXTEND: bytes of dst's elements */
 	uint8_t base, index, scale; /* of the operand in memory; INSN_NO_REG: none */
 	uint16_t tested, flags; /* flags that it reads, and that it writes */
 	uint64_t writes, touches; /* registers as insn_regs has them: written, and read or written */

@@ -15,6 +15,7 @@
 #define HEADERS_MAX 64
 #define DYNAMIC_MAX 256
 #define RELOCATIONS_MAX (1u << 20)
+#define SYMBOLS_MAX (1u << 20)
 
 void imports_init(struct imports *m, const char *const *names, size_t nnames)
 {
@@ -113,15 +114,15 @@ static bool find_dynamic(pid_t pid, uint64_t base, uint64_t *bias, struct dynami
 	return read_dynamic(pid, *bias + dynamic, *bias, d);
 }
 
-static uint32_t name_at(const struct imports *m, pid_t pid, const struct dynamic *d, uint64_t symbol)
+/* 1 + its index in `names`, 0: none of them. */
+static uint32_t name_of(const struct imports *m, pid_t pid, const struct dynamic *d, const Elf64_Sym *s)
 {
 	char name[NAME_MAX_BYTES] = "";
-	Elf64_Sym s;
 
-	if (!get(pid, d->symtab + symbol * sizeof(s), &s, sizeof(s)) || s.st_name >= d->strsz)
+	if (s->st_name >= d->strsz)
 		return 0;
 	/* at the end of a mapping there may be less than that */
-	for (size_t n = sizeof(name) - 1; n && !get(pid, d->strtab + s.st_name, name, n); n--)
+	for (size_t n = sizeof(name) - 1; n && !get(pid, d->strtab + s->st_name, name, n); n--)
 		memset(name, 0, sizeof(name));
 	for (size_t k = 0; k < m->nnames; k++)
 		if (!strcmp(m->names[k], name))
@@ -129,8 +130,59 @@ static uint32_t name_at(const struct imports *m, pid_t pid, const struct dynamic
 	return 0;
 }
 
-static void read_relocations(struct imports *m, pid_t pid, const struct dynamic *d, uint64_t bias, uint64_t at,
-			     uint64_t bytes)
+/* Its functions of which the processor decides the implementation: a word for such a one names the function that does.
+ */
+struct chosen {
+	uint64_t decides;
+	uint32_t name;
+};
+
+struct choices {
+	struct chosen *v;
+	size_t n;
+};
+
+/* The table of symbols has no length; the names, which follow it where it ends, do. */
+static void read_choices(const struct imports *m, pid_t pid, const struct dynamic *d, struct choices *c)
+{
+	size_t n = d->strtab > d->symtab ? (d->strtab - d->symtab) / sizeof(Elf64_Sym) : 0;
+	cleanup_free Elf64_Sym *v = NULL;
+
+	if (!n || n > SYMBOLS_MAX)
+		return;
+	v = xcalloc(n, sizeof(*v));
+	if (!get(pid, d->symtab, v, n * sizeof(*v)))
+		return;
+	for (size_t k = 0; k < n; k++) {
+		uint32_t name;
+
+		if (ELF64_ST_TYPE(v[k].st_info) != STT_GNU_IFUNC || v[k].st_shndx == SHN_UNDEF)
+			continue;
+		name = name_of(m, pid, d, &v[k]);
+		if (!name)
+			continue;
+		c->v = xreallocarray(c->v, c->n + 1, sizeof(*c->v));
+		c->v[c->n++] = (struct chosen){v[k].st_value, name};
+	}
+}
+
+static uint32_t imported(const struct imports *m, pid_t pid, const struct dynamic *d, const struct choices *c,
+			 const Elf64_Rela *r)
+{
+	uint64_t type = ELF64_R_TYPE(r->r_info);
+	Elf64_Sym s;
+
+	if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
+		return get(pid, d->symtab + ELF64_R_SYM(r->r_info) * sizeof(s), &s, sizeof(s)) ? name_of(m, pid, d, &s)
+											       : 0;
+	for (size_t k = 0; type == R_X86_64_IRELATIVE && k < c->n; k++)
+		if (c->v[k].decides == (uint64_t)r->r_addend)
+			return c->v[k].name;
+	return 0;
+}
+
+static void read_relocations(struct imports *m, pid_t pid, const struct dynamic *d, const struct choices *c,
+			     uint64_t bias, uint64_t at, uint64_t bytes)
 {
 	size_t n = bytes / sizeof(Elf64_Rela);
 	cleanup_free Elf64_Rela *v = NULL;
@@ -141,12 +193,8 @@ static void read_relocations(struct imports *m, pid_t pid, const struct dynamic 
 	if (!get(pid, at, v, n * sizeof(*v)))
 		return;
 	for (size_t k = 0; k < n; k++) {
-		uint64_t type = ELF64_R_TYPE(v[k].r_info);
-		uint32_t name;
+		uint32_t name = imported(m, pid, d, c, &v[k]);
 
-		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
-			continue;
-		name = name_at(m, pid, d, ELF64_R_SYM(v[k].r_info));
 		if (name)
 			((struct import *)table_add(&m->slots, bias + v[k].r_offset))->name = name;
 	}
@@ -190,6 +238,7 @@ static void read_file(struct imports *m, pid_t pid, uint64_t addr)
 {
 	struct imports_file f = {0};
 	struct dynamic d = {0};
+	struct choices c = {0};
 	uint64_t bias;
 
 	if (!extent(pid, addr, &f))
@@ -198,8 +247,10 @@ static void read_file(struct imports *m, pid_t pid, uint64_t addr)
 	m->files[m->nfiles++] = f;
 	if (!find_dynamic(pid, f.lo, &bias, &d))
 		return;
-	read_relocations(m, pid, &d, bias, d.jmprel, d.pltrelsz);
-	read_relocations(m, pid, &d, bias, d.rela, d.relasz);
+	read_choices(m, pid, &d, &c);
+	read_relocations(m, pid, &d, &c, bias, d.jmprel, d.pltrelsz);
+	read_relocations(m, pid, &d, &c, bias, d.rela, d.relasz);
+	free(c.v);
 }
 
 int imports_find(struct imports *m, pid_t pid, uint64_t slot)

@@ -2,6 +2,7 @@
 /*
  * imports.h: which function a call by memory goes to: where an ELF file calls a function of another one, a relocation
  * of it names the function and the word from which its address is taken (through the procedure linkage table or not).
+ * So it is where it calls its own function with several implementations, as libc does strlen.
  * Read from the memory of the process, which is not trusted.
  */
 #ifndef FRED_INSTRUMENT_IMPORTS_H

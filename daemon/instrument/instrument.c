@@ -82,6 +82,7 @@ static void on_access(struct instrument *i, const uint64_t *v)
 	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
 	const struct insn_shape *s = &x->shape;
 
+	i->loads = v[1] + (uint64_t)s->scaled;
 	if (s->call && !i->report.every)
 		x->hits--; /* a CALL entry comes, too, and counts it */
 	if (!s->len || s->irregular || s->fs || s->gs) {
@@ -92,6 +93,17 @@ static void on_access(struct instrument *i, const uint64_t *v)
 		masked(i, x, v[1] + (uint64_t)s->scaled);
 	else
 		tell(i, x, v[1] + (uint64_t)s->scaled, s->bytes, s->reads, s->writes);
+}
+
+static void on_loaded(struct instrument *i, const uint64_t *v)
+{
+	uint64_t n = v[0] & REPORT_PC_MASK;
+
+	if (n > REPORT_LOADED_BYTES)
+		return;
+	if (i->ops->loaded)
+		i->ops->loaded(i->ctx, i, i->loads, (const uint8_t *)(v + 1), n);
+	i->loads += n;
 }
 
 static void on_string(struct instrument *i, const uint64_t *v)
@@ -232,6 +244,9 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		if (i->ops->args)
 			i->ops->args(i->ctx, i, v[0] & REPORT_PC_MASK, v + 1);
 		break;
+	case REPORT_LOADED:
+		on_loaded(i, v);
+		break;
 	case REPORT_EVENT:
 	case REPORT_KIND_COUNT:
 		break;
@@ -314,8 +329,11 @@ void instrument_init(struct instrument *i, const struct instrument_ops *ops, voi
 	memset(i, 0, sizeof(*i));
 	i->ops = ops;
 	i->ctx = ctx;
-	i->report = (struct segcur_report){
-		.ops = &report_ops, .ctx = i, .every = ops->insn != NULL, .args = ops->args != NULL};
+	i->report = (struct segcur_report){.ops = &report_ops,
+					   .ctx = i,
+					   .every = ops->insn != NULL,
+					   .args = ops->args != NULL,
+					   .loaded = ops->loaded != NULL};
 	i->stacks = xcalloc(RLOG_MAX_THREADS, sizeof(*i->stacks));
 	table_init(&i->insns, sizeof(struct instrument_insn));
 }

@@ -65,6 +65,9 @@ struct instrument_ops {
 	void (*result)(void *ctx, struct instrument *i, uint64_t sp, uint64_t rax);
 	/* With insn, after it: VALUES of rlog/report.h. */
 	void (*values)(void *ctx, struct instrument *i, uint64_t operand, uint64_t other);
+	/* After the access: bytes that an instruction of libc reads; not of all of its instructions.
+	 * Older recorders do not tell it. */
+	void (*loaded)(void *ctx, struct instrument *i, uint64_t addr, const uint8_t *bytes, size_t n);
 	/* The recorder has written here. */
 	void (*written)(void *ctx, struct instrument *i, uint64_t addr, uint64_t len);
 	/* After all else of each segment; it ends with event i->event + 1. 0 or -1. */
@@ -98,6 +101,7 @@ struct instrument {
 	struct table insns; /* of struct instrument_insn */
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask, rax;
+	uint64_t loads; /* the address of what is told next of what an instruction loads */
 	bool has_rax;
 	bool insns_told;
 	bool between; /* nothing of this segment has been told yet */

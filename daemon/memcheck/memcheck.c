@@ -119,6 +119,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	struct memcheck *m = ctx;
 	uint64_t bad;
 
+	(void)i;
 	if (a->insn->shape.jumps) {
 		m->jump.pc = a->insn->pc;
 		m->jump.slot = a->addr;
@@ -126,8 +127,6 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	}
 	if (m->follows)
 		follow_access(&m->follow, a);
-	if (a->writes && !visibility_is_certain(&i->visibility, a->insn->pc))
-		strings_write(&m->strings, i->thread, a->addr, a->len);
 	if (blocks_is_heap(a->addr) && !blocks_allow(&m->blocks, a->addr, a->len, &bad))
 		on_bad(m, a, bad);
 }
@@ -148,11 +147,20 @@ static void args(void *ctx, struct instrument *i, uint64_t pc, const uint64_t *r
 	m->jump.pc = 0;
 }
 
+static void loaded(void *ctx, struct instrument *i, uint64_t addr, const uint8_t *bytes, size_t n)
+{
+	struct memcheck *m = ctx;
+
+	strings_load(&m->strings, i->thread, addr, bytes, n);
+}
+
+/* What its result depends on has been told. */
 static void result(void *ctx, struct instrument *i, uint64_t sp, uint64_t rax)
 {
 	struct memcheck *m = ctx;
 
-	strings_return(&m->strings, i->thread, sp, rax);
+	if (strings_return(&m->strings, i->thread, sp, rax) && m->follows)
+		follow_returned(&m->follow);
 }
 
 static void by_function(struct memory_finding *f, const char *function, uint64_t from)
@@ -268,9 +276,14 @@ static void unwritten_used(void *ctx, enum unwritten_use use, const char *functi
 			   uint64_t pc, uint64_t hits, uint64_t addr)
 {
 	struct memcheck *m = ctx;
-	struct moment at = here(m, pc, hits);
-	struct memory_finding *f = memcheck_add(m, FINDING_UNWRITTEN, &at, false, addr, 0, NULL);
+	struct memory_finding *f;
+	struct moment at;
 
+	/* what such a function reads is told when it returns */
+	if (pc && strings_decides(&m->strings, m->i.thread) && !visibility_is_certain(&m->i.visibility, pc))
+		return;
+	at = here(m, pc, hits);
+	f = memcheck_add(m, FINDING_UNWRITTEN, &at, false, addr, 0, NULL);
 	if (!f)
 		return;
 	f->use = use;
@@ -318,12 +331,14 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .heap = heap,
 						  .args = args,
 						  .result = result,
+						  .loaded = loaded,
 						  .cancelled = cancelled},
 					   all = {.begun = begun,
 						  .access = access_,
 						  .heap = heap,
 						  .args = args,
 						  .result = result,
+						  .loaded = loaded,
 						  .insn = insn,
 						  .values = values,
 						  .written = written,

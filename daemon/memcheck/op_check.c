@@ -175,6 +175,10 @@ static void note_counts(struct check *c, json_t *r)
 	if (text)
 		show_note(r, text);
 	free(text);
+	if (c->nav.t.ctl->report_kinds <= REPORT_LOADED)
+		show_note(r, "this recording was made by an older recorder: what libc's functions for strings read is "
+			     "checked "
+			     "in part only");
 	if (!c->m.leaks_known)
 		show_note(r, "leaks were not looked for: the process did not exit");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strings.h: calls of libc's functions for memory and strings: what they read, by their arguments and results. By their
- * accesses this cannot be told: they read whole vectors, also beyond what they use.
+ * strings.h: calls of libc's functions for memory and strings: what they read, by their arguments, their results and
+ * the bytes that they load. By their accesses alone this cannot be told: they read whole vectors, also beyond what they
+ * use. Where it is not known how far a string goes, nothing is told.
  */
 #ifndef FRED_MEMCHECK_STRINGS_H
 #define FRED_MEMCHECK_STRINGS_H
@@ -9,13 +10,14 @@
 #include <stdbool.h>
 
 #include "instrument/imports.h"
+#include "memcheck/loads.h"
 
 /* A call that has not returned. */
 struct string_call {
 	uint64_t sp; /* where its return address stands; 0: none */
 	unsigned function;
 	uint64_t arg[3];
-	uint64_t lo, hi; /* what it has written from arg[0] on */
+	struct loads loads;
 };
 
 struct string_ops {
@@ -36,11 +38,14 @@ void strings_init(struct strings *s, const struct string_ops *ops, void *ctx);
 void strings_fini(struct strings *s);
 /* A call by the word at `slot`; sp: where its return address will stand. */
 void strings_call(struct strings *s, pid_t pid, uint32_t thread, uint64_t slot, const uint64_t *arg, uint64_t sp);
-/* libc writes. */
-void strings_write(struct strings *s, uint32_t thread, uint64_t addr, uint64_t len);
-/* The return to the address at sp. */
-void strings_return(struct strings *s, uint32_t thread, uint64_t sp, uint64_t rax);
+/* libc loads these bytes. */
+void strings_load(struct strings *s, uint32_t thread, uint64_t addr, const uint8_t *bytes, size_t n);
+/* The return to the address at sp. Was it that of a call whose result depends on what it reads, all of which is told?
+ */
+bool strings_return(struct strings *s, uint32_t thread, uint64_t sp, uint64_t rax);
 /* Is the thread in such a call? */
 bool strings_inside(const struct strings *s, uint32_t thread);
+/* In one of a function that does not only copy? */
+bool strings_decides(const struct strings *s, uint32_t thread);
 
 #endif

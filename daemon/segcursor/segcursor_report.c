@@ -80,8 +80,13 @@ static int map_report(struct reporting *g, struct trace *t, struct err *e)
 	if (ret < 0 && ret > -4096)
 		return err_set(e, ERR_HOST, "no memory in the copy %d", (int)t->pid);
 	g->at = (uint64_t)ret;
-	head = (struct replay_report){
-		g->at + sizeof(head), g->at + ROOM - KEEP_FREE, g->at + ROOM, 0, g->r->every, g->r->args};
+	head = (struct replay_report){.cur = g->at + sizeof(head),
+				      .full = g->at + ROOM - KEEP_FREE,
+				      .end = g->at + ROOM,
+				      .every = g->r->every,
+				      .args = g->r->args,
+				      .loaded_lo = g->r->loaded ? g->in->visibility.libc.lo : 0,
+				      .loaded_hi = g->r->loaded ? g->in->visibility.libc.hi : 0};
 	return trace_write(t->pid, g->at, &head, sizeof(head), e) || trace_write(t->pid, word, &g->at, sizeof(g->at), e)
 		       ? -1
 		       : 0;

@@ -25,6 +25,7 @@ struct segcur_report {
 	void *ctx;
 	bool args; /* the arguments of calls are reported (REPORT_ARGS) */
 	bool every; /* each instruction has an entry (REPORT_INSN) */
+	bool loaded; /* what libc loads has entries (REPORT_LOADED) */
 	uint8_t last[RLOG_MAX_THREADS]; /* by thread: the kind of its last event so far, 0: none; its own */
 	/* Results, which add up over segments. */
 	uint64_t stepped; /* instructions that were not translated: the processor executed them, and nothing was told */

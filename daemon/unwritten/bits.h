@@ -53,6 +53,7 @@ void bits_set_if(struct bits_state *s);
 void bits_two_vectors(struct bits_state *s);
 void bits_one_vector(struct bits_state *s);
 void bits_compare_vectors(struct bits_state *s);
+void bits_test_vectors(struct bits_state *s);
 void bits_clear_upper(struct unwritten_thread *t);
 
 #endif

@@ -196,6 +196,16 @@ static uint32_t frame_origin(struct unwritten_follow *f, uint32_t code, uint64_t
 
 /* ---- instructions ---- */
 
+/*
+ * libc's functions for strings load what is behind the end of a string, too, and decide by the end: their values would
+ * tell, which are not known of vectors.
+ */
+static void trust_vectors(struct insn_flow *flow)
+{
+	if (flow->op == FLOW_VECTOR_SIGNS || flow->op == FLOW_VECTOR_TEST)
+		flow->op = FLOW_UNKNOWN;
+}
+
 static uint32_t code_of(struct unwritten_follow *f, struct instrument_insn *x)
 {
 	uint8_t code[INSN_BYTES];
@@ -210,6 +220,8 @@ static uint32_t code_of(struct unwritten_follow *f, struct instrument_insn *x)
 	}
 	f->codes[f->ncodes] = (struct follow_code){0};
 	insn_flow(code, n, &f->codes[f->ncodes].flow);
+	if (!visibility_is_certain(&f->i->visibility, x->pc))
+		trust_vectors(&f->codes[f->ncodes].flow);
 	x->mark = (uint32_t)++f->ncodes;
 	return x->mark - 1;
 }
@@ -354,6 +366,11 @@ void follow_given(struct unwritten_follow *f, const char *function, uint64_t add
 
 	if (unwritten_find(&f->u.memory, addr, len, &at, &origin))
 		given(f, function, origin, at);
+}
+
+void follow_returned(struct unwritten_follow *f)
+{
+	unwritten_returned(&f->u, f->i->thread);
 }
 
 /* ---- what printf and the like are given ---- */

@@ -61,6 +61,8 @@ void follow_native(struct unwritten_follow *f, const uint64_t *arg);
 void follow_written(struct unwritten_follow *f, uint64_t addr, uint64_t len);
 /* This function is given memory whose bytes decide what it does. */
 void follow_given(struct unwritten_follow *f, const char *function, uint64_t addr, uint64_t len);
+/* The instruction that was told last returns from a function whose result counts as written. */
+void follow_returned(struct unwritten_follow *f);
 /* What becomes of blocks, before blocks.h knows. */
 void follow_alloc(struct unwritten_follow *f, uint64_t at, uint64_t len, unsigned block, const struct moment *made);
 void follow_resize(struct unwritten_follow *f, const struct heap_piece *p, uint64_t len, unsigned block);

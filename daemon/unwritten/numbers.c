@@ -123,12 +123,15 @@ void bits_two_operands(struct bits_state *s)
 
 void bits_one_operand(struct bits_state *s)
 {
-	uint64_t v = bits_get(s, &s->f->dst);
+	uint64_t never = bits_get(s, &s->f->dst), v = s->f->op == FLOW_NEGATE ? bits_upwards(never) : never;
 
-	if (s->f->op == FLOW_NEGATE)
-		v = bits_upwards(v);
 	bits_put(s, &s->f->dst, v);
 	bits_flags_of(s, v, s->f->dst.len, true);
+	/* one more than what has a 0 is not 0 */
+	if (s->f->increments && s->d->has_values && (~s->d->operand & ~never & bits_ones(s->f->dst.len))) {
+		s->t->flags &= (uint16_t)~FLOW_ZF;
+		bits_mark(s->t, INSN_FLAGS, s->t->flags != 0, s->t->origin[INSN_FLAGS]);
+	}
 }
 
 static uint64_t shifted(const struct bits_state *s, uint64_t v, unsigned by, unsigned bytes)

@@ -174,10 +174,23 @@ static void swap_bytes(struct bits_state *s)
 	bits_put(s, &s->f->dst, bits_turned(bits_get(s, &s->f->dst), s->f->dst.len));
 }
 
+/* Is there a bit that is set, was written, and has none in front of it that was not? */
+static bool is_counted(const struct bits_state *s, uint64_t never)
+{
+	uint64_t mask = bits_ones(s->f->src[0].len), set = s->d->operand & ~never & mask;
+
+	if (!s->d->has_values || !set)
+		return false;
+	if (s->f->op == FLOW_COUNT_LOW)
+		return !(never & ((set & -set) - 1));
+	return s->f->op == FLOW_COUNT_HIGH && never < (1ull << (63 - __builtin_clzll(set)));
+}
+
 static void count(struct bits_state *s)
 {
-	uint64_t v = bits_get(s, &s->f->src[0]) ? UINT64_MAX : 0;
+	uint64_t v = bits_get(s, &s->f->src[0]);
 
+	v = v && !is_counted(s, v) ? UINT64_MAX : 0;
 	bits_put(s, &s->f->dst, v);
 	bits_set_flags(s, v ? FLOW_FLAGS : 0);
 }
@@ -211,7 +224,7 @@ static void (*const execute[FLOW_OPS])(struct bits_state *s) = {
 	[FLOW_WIDE] = bits_wide,
 	[FLOW_SWAP_BYTES] = swap_bytes,
 	[FLOW_BIT_TEST] = bits_bit_test,
-	[FLOW_COUNT] = count,
+	[FLOW_COUNT... FLOW_COUNT_HIGH] = count,
 	[FLOW_SET_IF] = bits_set_if,
 	[FLOW_MOVE_IF] = bits_move_if,
 	[FLOW_EXCHANGE... FLOW_EXCHANGE_ADD] = bits_exchange,
@@ -225,9 +238,10 @@ static void (*const execute[FLOW_OPS])(struct bits_state *s) = {
 	[FLOW_RETURN] = nothing,
 	[FLOW_STRING_COPY] = copy_string,
 	[FLOW_STRING_FILL] = fill_string,
-	[FLOW_VECTOR_AND... FLOW_VECTOR_HIGH] = bits_two_vectors,
+	[FLOW_VECTOR_AND... FLOW_VECTOR_SHIFT_BY] = bits_two_vectors,
 	[FLOW_VECTOR_MOVE... FLOW_VECTOR_BROADCAST] = bits_one_vector,
 	[FLOW_VECTOR_COMPARE] = bits_compare_vectors,
+	[FLOW_VECTOR_TEST] = bits_test_vectors,
 	[FLOW_VECTOR_UPPER] = clear_upper,
 	[FLOW_VECTOR_ALL] = clear_vectors,
 };

@@ -24,6 +24,38 @@ static void interleave(const struct insn_flow *f, const uint8_t *a, const uint8_
 		}
 }
 
+/* Of 16 bytes each: first a's elements, then b's. */
+static void pack(const struct insn_flow *f, const uint8_t *a, const uint8_t *b, uint8_t *out)
+{
+	unsigned e = f->element;
+
+	for (unsigned lane = 0; lane < f->dst.len; lane += 16)
+		for (unsigned k = 0; k < 8; k += e) {
+			memset(out + lane + k, bits_any(a + lane + 2 * k, 2 * e) ? 0xff : 0, e);
+			memset(out + lane + 8 + k, bits_any(b + lane + 2 * k, 2 * e) ? 0xff : 0, e);
+		}
+}
+
+/* Of 16 bytes each: from byte `by` on of those of `low` with those of `high` behind them. */
+static void align(const uint8_t *low, const uint8_t *high, uint64_t by, unsigned len, uint8_t *out)
+{
+	uint8_t both[48] = {0};
+
+	for (unsigned lane = 0; lane < len; lane += 16) {
+		memcpy(both, low + lane, 16);
+		memcpy(both + 16, high + lane, 16);
+		memcpy(out + lane, both + (by < 32 ? by : 32), 16);
+	}
+}
+
+static void shift_by(const struct insn_flow *f, const uint8_t *a, const uint8_t *count, uint8_t *out)
+{
+	bool all = bits_any(count, 8);
+
+	for (unsigned k = 0; k < f->dst.len; k += f->element)
+		memset(out + k, all || bits_any(a + k, f->element) ? 0xff : 0, f->element);
+}
+
 void bits_two_vectors(struct bits_state *s)
 {
 	const struct insn_flow *f = s->f;
@@ -47,6 +79,18 @@ void bits_two_vectors(struct bits_state *s)
 	case FLOW_VECTOR_INSERT:
 		memcpy(out + (bits_constant(s) * f->element) % f->dst.len, b, f->element);
 		break;
+	case FLOW_VECTOR_MOVE_HIGH:
+		memcpy(out, b + 8, 8);
+		break;
+	case FLOW_VECTOR_PACK:
+		pack(f, a, b, out);
+		break;
+	case FLOW_VECTOR_ALIGN:
+		align(b, a, bits_constant(s) & 0xff, f->dst.len, out);
+		break;
+	case FLOW_VECTOR_SHIFT_BY:
+		shift_by(f, a, b, out);
+		break;
 	default:
 		interleave(f, a, b, out);
 	}
@@ -61,11 +105,45 @@ static void shuffle(const struct bits_state *s, const uint8_t *a, uint8_t *out)
 		memcpy(out + k, a + (k & ~15u) + (bits_constant(s) >> (k / 4 % 4) * 2 & 3) * 4, 4);
 }
 
+static void shift(const struct bits_state *s, const uint8_t *a, uint8_t *out)
+{
+	unsigned e = s->f->element, bits = e * 8, by = (unsigned)(bits_constant(s) & 0xff);
+
+	for (unsigned k = 0; k < s->f->dst.len; k += e) {
+		uint64_t v = 0;
+
+		memcpy(&v, a + k, e);
+		if (s->f->op == FLOW_VECTOR_SHIFT_ARITHMETIC)
+			v = (uint64_t)((int64_t)bits_signed_of(v, e) >> (by < bits ? by : bits - 1));
+		else if (by >= bits)
+			v = 0;
+		else
+			v = s->f->op == FLOW_VECTOR_SHIFT_LEFT ? v << by : v >> by;
+		memcpy(out + k, &v, e);
+	}
+}
+
+static void extend(const struct insn_flow *f, const uint8_t *a, uint8_t *out)
+{
+	for (unsigned k = 0; k * f->wide < f->dst.len; k++)
+		if (bits_any(a + k * f->element, f->element))
+			memset(out + k * f->wide, 0xff, f->wide);
+}
+
+static uint64_t signs(const struct insn_flow *f, const uint8_t *a)
+{
+	uint64_t v = 0;
+
+	for (unsigned k = 0; k * f->element < f->src[0].len; k++)
+		v |= (uint64_t)(a[(k + 1) * f->element - 1] >> 7) << k;
+	return v;
+}
+
 void bits_one_vector(struct bits_state *s)
 {
 	const struct insn_flow *f = s->f;
-	uint8_t a[UNWRITTEN_BYTES], out[UNWRITTEN_BYTES] = {0};
-	uint64_t v = 0;
+	uint8_t a[UNWRITTEN_BYTES], none[UNWRITTEN_BYTES] = {0}, out[UNWRITTEN_BYTES] = {0};
+	uint64_t v = 0, by = bits_constant(s) & 0xff;
 
 	bits_get_bytes(s, &f->src[0], a);
 	switch ((enum flow_op)f->op) {
@@ -74,6 +152,24 @@ void bits_one_vector(struct bits_state *s)
 		break;
 	case FLOW_VECTOR_SHUFFLE:
 		shuffle(s, a, out);
+		break;
+	case FLOW_VECTOR_SHIFT_LEFT:
+	case FLOW_VECTOR_SHIFT_RIGHT:
+	case FLOW_VECTOR_SHIFT_ARITHMETIC:
+		shift(s, a, out);
+		break;
+	case FLOW_VECTOR_BYTES_LEFT:
+		align(none, a, by < 16 ? 16 - by : 0, f->dst.len, out);
+		break;
+	case FLOW_VECTOR_BYTES_RIGHT:
+		align(a, none, by, f->dst.len, out);
+		break;
+	case FLOW_VECTOR_EXTEND:
+		extend(f, a, out);
+		break;
+	case FLOW_VECTOR_SIGNS:
+		v = signs(f, a);
+		memcpy(out, &v, sizeof(v));
 		break;
 	case FLOW_VECTOR_BROADCAST:
 		for (unsigned k = 0; k < f->dst.len; k += f->element)
@@ -102,6 +198,16 @@ void bits_compare_vectors(struct bits_state *s)
 	bits_get_bytes(s, &s->f->src[0], a);
 	bits_get_bytes(s, &s->f->src[1], b);
 	bits_set_flags(s, bits_any(a, s->f->element) || bits_any(b, s->f->element) ? FLOW_FLAGS : 0);
+}
+
+/* Whether any bit of both is set, or of the second alone. */
+void bits_test_vectors(struct bits_state *s)
+{
+	uint8_t a[UNWRITTEN_BYTES], b[UNWRITTEN_BYTES];
+
+	bits_get_bytes(s, &s->f->src[0], a);
+	bits_get_bytes(s, &s->f->src[1], b);
+	bits_set_flags(s, bits_any(a, s->f->src[0].len) || bits_any(b, s->f->src[1].len) ? FLOW_ZF | FLOW_CF : 0);
 }
 
 void bits_clear_upper(struct unwritten_thread *t)

@@ -36,9 +36,12 @@
 	X(ARGS, 8) /* if `args`: after the other entries of a call or jump by memory, and before a call of the         \
 		      recorder, of which it has the function's address: rdi, rsi, rdx, rcx, r8, r9, rsp */             \
 	X(RESULT, 2) /* if `args`: before RET: rax */                                                                  \
-	X(VALUES, 3) /* if `every`: of add, or, adc, sbb, and, sub, xor, cmp and test: the operand that the ModRM      \
-			byte names in its lower half, in memory or as a whole register, and the other register */      \
-	X(WRITTEN, 3) /* the recorder has written outputs of a system call, or libc a line: where, bytes */
+	X(VALUES, 3) /* if `every`: of add, or, adc, sbb, and, sub, xor, cmp, test, inc, dec, bsf and bsr: the operand \
+			that the ModRM byte names in its lower half, in memory or as a whole register, and the other   \
+			register */                                                                                    \
+	X(WRITTEN, 3) /* the recorder has written outputs of a system call, or libc a line: where, bytes */            \
+	X(LOADED, 5) /* instead of an address: how many bytes, at most 32; what the last ACCESS reads: its next bytes, \
+			of instructions in [loaded_lo, loaded_hi) that read numbers or vectors */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,
@@ -48,6 +51,7 @@ enum replay_report_kind {
 };
 
 #define REPORT_ARG_REGS 7 /* of ARGS */
+#define REPORT_LOADED_BYTES 32u /* of LOADED */
 
 /* What is known of a block that is allocated. */
 #define REPORT_BLOCK_ZERO 1u /* its bytes are 0 */
@@ -61,6 +65,7 @@ struct replay_report {
 	uint64_t lost; /* entries */
 	uint64_t every; /* not 0: each instruction has an entry; is not to change afterwards */
 	uint64_t args; /* not 0: arguments and results of calls are reported; must not change afterwards */
+	uint64_t loaded_lo, loaded_hi; /* what is loaded here is reported; must not change afterwards; 0: nowhere */
 };
 
 #endif

@@ -173,28 +173,43 @@ static int has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix)
 	return 0;
 }
 
-/* add, or, adc, sbb, and, sub, xor, cmp: 00 to 3d; the same with a constant: 80, 81, 83; test: 84, 85, a8, a9, f6, f7
+/* bsf, bsr, tzcnt, lzcnt */
+static int counts_zeros(const struct insn *i)
+{
+	return !i->vex && i->map == 1 && (i->op & 0xfe) == 0xbc;
+}
+
+/* add, or, adc, sbb, and, sub, xor, cmp: 00 to 3d; the same with a constant: 80, 81, 83; test: 84, 85, a8, a9, f6, f7;
+ * inc, dec: fe, ff
  */
 static int has_values(const uint8_t *p, const struct insn *i)
 {
-	if (i->vex || i->map != 0 || has_prefix(p, i, GS_PREFIX))
+	if (i->vex || has_prefix(p, i, GS_PREFIX))
 		return 0;
+	if (i->map != 0)
+		return counts_zeros(i);
 	if (!i->modrm_at)
 		return (i->op & 0xc6) == 0x04 || (i->op & 0xfe) == 0xa8;
-	if ((i->op & 0xfe) == 0xf6)
+	if ((i->op & 0xf6) == 0xf6)
 		return (p[i->modrm_at] >> 3 & 6) == 0;
 	return (i->op & 0xc4) == 0 || i->op == 0x80 || i->op == 0x81 || i->op == 0x83 || (i->op & 0xfe) == 0x84;
 }
 
 static int has_other_register(const struct insn *i)
 {
-	return i->modrm_at && ((i->op & 0xc4) == 0 || (i->op & 0xfe) == 0x84);
+	return i->modrm_at && i->map == 0 && ((i->op & 0xc4) == 0 || (i->op & 0xfe) == 0x84);
+}
+
+/* Of those with values. */
+static int is_of_bytes(const struct insn *i)
+{
+	return !(i->op & 1) && i->map == 0;
 }
 
 /* The whole register in which this one is: without REX, 4 to 7 are ah to bh where bytes are meant. */
 static unsigned whole(const struct insn *i, unsigned reg)
 {
-	return !(i->op & 1) && !i->rex && reg >= 4 ? reg - 4 : reg;
+	return is_of_bytes(i) && !i->rex && reg >= 4 ? reg - 4 : reg;
 }
 
 /* mov %reg, %rcx */
@@ -210,7 +225,7 @@ static void put_operand(struct xlate *x, struct cache *c, const uint8_t *p, cons
 {
 	uint8_t rex = (uint8_t)(0x40 | (i->rex & 0xb)), modrm = (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX);
 	unsigned to = i->imm_at ? i->imm_at : i->len;
-	int byte = !(i->op & 1), half = has_prefix(p, i, HALF) && !(i->rex & 8);
+	int byte = is_of_bytes(i), half = has_prefix(p, i, HALF) && !(i->rex & 8);
 
 	for (const uint8_t *q = p; q < p + i->op_at; q++)
 		if (*q == FS_PREFIX || *q == ADDR32)
@@ -250,6 +265,134 @@ static void put_values(struct xlate *x, struct cache *c, const uint8_t *p, const
 	end(x, c, 3);
 }
 
+/* ---- what is loaded ---- */
+
+enum { PP_NONE, PP_66, PP_F3, PP_F2 };
+
+static unsigned simd_prefix(const uint8_t *p, const struct insn *i)
+{
+	if (i->vex == 2 || i->vex == 3)
+		return p[i->op_at - 1] & 3;
+	if (i->vex == EVEX_BYTES)
+		return p[i->op_at - 2] & 3;
+	if (has_prefix(p, i, 0xf3))
+		return PP_F3;
+	if (has_prefix(p, i, 0xf2))
+		return PP_F2;
+	return has_prefix(p, i, HALF) ? PP_66 : PP_NONE;
+}
+
+/* Bytes of a vector; 0: not all of it is read, or one element again and again. */
+static unsigned vector_bytes(const uint8_t *p, const struct insn *i)
+{
+	if (i->vex == EVEX_BYTES)
+		return p[i->op_at - 1] & 0x17 ? 0 : 16u << (p[i->op_at - 1] >> 5 & 3);
+	return i->vex && p[i->op_at - 1] & 4 ? 32 : 16;
+}
+
+static unsigned number_bytes(const uint8_t *p, const struct insn *i)
+{
+	return i->rex & 8 ? 8 : has_prefix(p, i, HALF) ? 2 : 4;
+}
+
+static unsigned of_numbers(const uint8_t *p, const struct insn *i)
+{
+	if (i->map == 0 && (i->op == 0x8a || i->op == 0x3a || i->op == 0x38 || i->op == 0x80)) /* mov, cmp */
+		return 1;
+	if (i->map == 0 && (i->op == 0x8b || i->op == 0x3b || i->op == 0x39))
+		return number_bytes(p, i);
+	if (i->map == 1 && (i->op & 0xf6) == 0xb6) /* movzx, movsx */
+		return i->op & 1 ? 2 : 1;
+	/* movbe; with f2 it is crc32 */
+	return i->map == 2 && i->op == 0xf0 && !has_prefix(p, i, 0xf2) ? number_bytes(p, i) : 0;
+}
+
+static unsigned of_vectors(const uint8_t *p, const struct insn *i)
+{
+	unsigned pp = simd_prefix(p, i), all = vector_bytes(p, i);
+
+	if (i->map == 1)
+		switch (i->op) {
+		case 0x10: /* movups and the like */
+			return pp == PP_F3 ? 4 : pp == PP_F2 ? 8 : all;
+		case 0x12: /* movlps, movhps */
+		case 0x16:
+			return pp == PP_NONE || pp == PP_66 ? 8 : 0;
+		case 0x28: /* movaps */
+			return all;
+		case 0x6f: /* movdqa, movdqu */
+			return pp == PP_NONE ? 0 : all;
+		case 0x7e: /* movq */
+			return pp == PP_F3 ? 8 : 0;
+		case 0x74: /* pcmpeq, pminub, psubb, pand, pandn, por, pxor */
+		case 0x75:
+		case 0x76:
+		case 0xda:
+		case 0xdb:
+		case 0xdf:
+		case 0xeb:
+		case 0xef:
+		case 0xf8:
+			return pp == PP_66 ? all : 0;
+		default:
+			return 0;
+		}
+	if (i->map == 2) /* ptest, pminud */
+		return pp == PP_66 && (i->op == 0x17 || i->op == 0x3b) ? all : 0;
+	/* pcmpistri and the like; vpcmpb, vpcmpd and their unsigned ones */
+	if (i->map == 3 && pp == PP_66)
+		return (i->op & 0xfc) == 0x60 || (i->vex == EVEX_BYTES && (i->op & 0xde) == 0x1e) ? all : 0;
+	return 0;
+}
+
+/* How many bytes it reads, if they are to be told; 0: they are not. */
+static unsigned loaded_bytes(const struct xlate *x, const uint8_t *p, const struct insn *i)
+{
+	const struct replay_report *r = report_of(x);
+	unsigned n;
+
+	if ((uint64_t)p < r->loaded_lo || (uint64_t)p >= r->loaded_hi || has_prefix(p, i, FS_PREFIX) ||
+	    has_prefix(p, i, GS_PREFIX))
+		return 0;
+	n = i->vex ? 0 : of_numbers(p, i);
+	return n ? n : of_vectors(p, i);
+}
+
+/* mov from(%rcx), %rcx, of at most 8 bytes; what is above becomes 0 */
+static void put_load(struct cache *c, unsigned from, unsigned bytes)
+{
+	if (bytes == 1)
+		BYTES(c, 0x0f, 0xb6);
+	else if (bytes == 2)
+		BYTES(c, 0x0f, 0xb7);
+	else if (bytes == 4)
+		BYTES(c, LOAD);
+	else
+		BYTES(c, 0x48, LOAD);
+	put(c, (const uint8_t[]){0x49, (uint8_t)from}, 2);
+}
+
+static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes)
+{
+	for (unsigned from = 0; from < bytes; from += REPORT_LOADED_BYTES) {
+		unsigned n = bytes - from < REPORT_LOADED_BYTES ? bytes - from : REPORT_LOADED_BYTES;
+
+		begin(c);
+		put_lea(x, c, p, i);
+		put_cur(x, c, 0xa1);
+		put_word(c, 0);
+		for (unsigned k = 0; k < n; k += 8) {
+			BYTES(c, 0x48, LOAD, 0x08); /* mov (%rax), %rcx */
+			put_load(c, from + k, n - k < 8 ? n - k : 8);
+			put_word(c, 1 + k / 8);
+		}
+		put_head(c, REPORT_LOADED, n);
+		end(x, c, 5);
+	}
+}
+
+/* ---- all ---- */
+
 void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc)
 {
 	if (!report_of(x) || !report_of(x)->args)
@@ -285,6 +428,7 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		begin(c);
 		put_lea(x, c, p, i);
 		finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
+		put_loaded(x, c, p, i, loaded_bytes(x, p, i));
 	} else if (is_absolute(i)) {
 		begin(c);
 		BYTES(c, 0x48, 0xb9); /* movabs, %rcx */

@@ -23,6 +23,9 @@ int main(void)
 	memmove(copy, open, 25); /* BAD: outside */
 	strcpy(copy, open + 1); /* BAD: outside */
 	strcat(copy, open); /* BAD: outside */
+	sum += strcmp(open, "aaaaaaaaaaaaaaaaaaaaaaaaaaaa") != 0; /* BAD: outside */
+	sum += strncmp(copy, open, 24) != 0;
+	strncpy(copy, open, 30); /* BAD: outside */
 	sum += memcmp(copy, open, strnlen(open, 24)) == 0 && memcmp(open + 8, open, 16) == 0;
 	memcpy(area + 1, area, 10); /* BAD: overlap */
 	memmove(area, area + 1, 10);

@@ -162,6 +162,46 @@ static void by_values(void **state)
 	unwritten_fini(&u);
 }
 
+/* 16 bytes, of which those from the fourth on were never written, are compared with others. */
+static void by_vectors(void **state)
+{
+	const struct values third = {0xfffc, 0}, fourth = {0xfff8, 0};
+	struct unwritten u;
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	STEP(&u, "\x66\x0f\x76\xd2"); /* pcmpeqd %xmm2, %xmm2 */
+	ACCESS(&u, "\x0f\x10\x00", NEVER, 16); /* movups (%rax), %xmm0 */
+	STEP(&u, "\x66\x0f\x74\xc2"); /* pcmpeqb %xmm2, %xmm0 */
+	STEP(&u, "\x66\x0f\xd7\xc8"); /* pmovmskb %xmm0, %ecx */
+	assert_int_equal(reg(&u, INSN_RCX), 0xfff8);
+	step(&u, "\x0f\xbc\xd1", 3, 0, 0, 0, &third); /* bsf %ecx, %edx */
+	assert_int_equal(reg(&u, INSN_RDX), 0);
+	step(&u, "\x0f\xbc\xd1", 3, 0, 0, 0, &fourth);
+	assert_int_equal(reg(&u, INSN_RDX), 0xffffffff);
+	step(&u, "\xff\xc1", 2, 0, 0, 0, &third); /* inc %ecx */
+	STEP(&u, "\x74\x00"); /* je: it had a 0 */
+	assert_int_equal(s.branches, 0);
+	ACCESS(&u, "\x0f\x10\x00", NEVER, 16);
+	STEP(&u, "\x66\x0f\x73\xf8\x0c"); /* pslldq $12, %xmm0 */
+	STEP(&u, "\x66\x0f\xd7\xc8");
+	assert_int_equal(reg(&u, INSN_RCX), 0x8000);
+	ACCESS(&u, "\x0f\x10\x00", NEVER, 16);
+	STEP(&u, "\x66\x0f\x73\xd8\x02"); /* psrldq $2, %xmm0 */
+	STEP(&u, "\x66\x0f\x63\xc2"); /* packsswb %xmm2, %xmm0 */
+	STEP(&u, "\x66\x0f\xd7\xc8");
+	assert_int_equal(reg(&u, INSN_RCX), 0x7f);
+	STEP(&u, "\x66\x0f\xef\xc0"); /* pxor %xmm0, %xmm0 */
+	ACCESS(&u, "\x66\x0f\x38\x21\x00", NEVER + 2, 4); /* pmovsxbd (%rax), %xmm0 */
+	STEP(&u, "\x0f\x50\xc8"); /* movmskps %xmm0, %ecx */
+	assert_int_equal(reg(&u, INSN_RCX), 0xe);
+	STEP(&u, "\x66\x0f\x38\x17\xc0"); /* ptest %xmm0, %xmm0 */
+	STEP(&u, "\x74\x00");
+	assert_int_equal(s.branches, 1);
+	unwritten_fini(&u);
+}
+
 static bool is_never(struct unwritten *u, uint64_t addr)
 {
 	uint64_t at;
@@ -195,6 +235,7 @@ int main(void)
 		cmocka_unit_test(by_bits),
 		cmocka_unit_test(by_memory),
 		cmocka_unit_test(by_values),
+		cmocka_unit_test(by_vectors),
 		cmocka_unit_test(by_stack),
 	};
 
