@@ -14,17 +14,28 @@ static size_t read_code(void *ctx, uint64_t pc, uint8_t *code, size_t n)
 	return trace_read_some(c->i->t->pid, pc, code, n);
 }
 
+static bool never_returns(void *ctx, uint64_t slot)
+{
+	struct collect *c = ctx;
+
+	return imports_find(&c->imports, c->i->t->pid, slot) >= 0;
+}
+
 void collect_init(struct collect *c, struct instrument *i, bool control)
 {
+	static const struct returning_ops ops = {read_code, never_returns};
+
 	*c = (struct collect){.i = i, .last = xcalloc(RLOG_MAX_THREADS, sizeof(*c->last))};
+	imports_init(&c->imports, returning_never, returning_nnever);
 	if (control)
-		c->control = control_new(read_code, c);
+		c->control = control_new(&ops, c);
 }
 
 void collect_fini(struct collect *c)
 {
 	slice_fini(&c->slice);
 	control_free(c->control);
+	imports_fini(&c->imports);
 	free(c->pcs);
 	free(c->last);
 }

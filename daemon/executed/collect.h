@@ -5,12 +5,14 @@
 
 #include "executed/control.h"
 #include "executed/slice.h"
+#include "instrument/imports.h"
 #include "instrument/instrument.h"
 
 struct collect {
 	struct instrument *i;
 	struct slice slice;
 	struct control *control; /* NULL: control dependences are not wanted */
+	struct imports imports; /* of functions that never return */
 	uint64_t *pcs; /* of slice.insns */
 	size_t pcs_cap;
 	struct collect_last {

@@ -24,6 +24,7 @@
 struct node {
 	uint64_t pc;
 	struct insn_next next;
+	bool ends; /* it calls a function that never returns; known in graphs */
 	uint64_t *targets; /* of an indirect jump: where it was seen to lead */
 	unsigned ntargets;
 	uint32_t run; /* in which the post-dominator was computed; 0: never */
@@ -54,8 +55,9 @@ struct thread {
 };
 
 struct control {
-	size_t (*read)(void *ctx, uint64_t pc, uint8_t *code, size_t n);
+	const struct returning_ops *ops;
 	void *ctx;
+	struct returning returning;
 	struct node **v; /* a hash table */
 	size_t n, cap;
 	struct thread *threads; /* by ordinal */
@@ -99,7 +101,7 @@ static struct node *node_at(struct control *c, uint64_t pc)
 	if (!*at) {
 		*at = xcalloc(1, sizeof(**at));
 		(*at)->pc = pc;
-		(*at)->next = insn_next(code, c->read(c->ctx, pc, code, sizeof(code)), pc);
+		(*at)->next = insn_next(code, c->ops->read(c->ctx, pc, code, sizeof(code)), pc);
 		c->n++;
 	}
 	return *at;
@@ -116,8 +118,11 @@ static unsigned successors(const struct node *x, uint64_t *v, unsigned most)
 		v[n++] = x->pc + x->next.len;
 		break;
 	case NEXT_FOLLOWS:
-	case NEXT_CALL:
 		v[n++] = x->pc + x->next.len;
+		break;
+	case NEXT_CALL:
+		if (!x->ends)
+			v[n++] = x->pc + x->next.len;
 		break;
 	case NEXT_JUMP:
 		v[n++] = x->next.target;
@@ -126,6 +131,7 @@ static unsigned successors(const struct node *x, uint64_t *v, unsigned most)
 		for (; n < x->ntargets && n < most; n++)
 			v[n] = x->targets[n];
 		break;
+	case NEXT_RETURN:
 	case NEXT_NOWHERE:
 		break;
 	}
@@ -182,8 +188,11 @@ static int build(struct control *c, struct graph *g, uint64_t pc)
 	number_of(c, g, pc);
 	for (uint32_t k = 1; k <= g->n; k++) {
 		struct node *x = g->v[k];
-		unsigned n = successors(x, v, TARGETS_MAX);
+		unsigned n;
 
+		if (x->next.kind == NEXT_CALL)
+			x->ends = !returning_after(&c->returning, &x->next);
+		n = successors(x, v, TARGETS_MAX);
 		if (g->n > GRAPH_MAX)
 			return -1;
 		g->first[k] = g->nto;
@@ -350,12 +359,13 @@ static uint64_t post_of(struct control *c, struct node *x)
 
 /* ---- what is executed ---- */
 
-struct control *control_new(size_t (*read)(void *ctx, uint64_t pc, uint8_t *code, size_t n), void *ctx)
+struct control *control_new(const struct returning_ops *ops, void *ctx)
 {
 	struct control *c = xcalloc(1, sizeof(*c));
 
-	c->read = read;
+	c->ops = ops;
 	c->ctx = ctx;
+	returning_init(&c->returning, ops, ctx);
 	c->threads = xcalloc(THREADS, sizeof(*c->threads));
 	return c;
 }
@@ -378,6 +388,7 @@ void control_free(struct control *c)
 	free(c->v);
 	free(c->threads);
 	free(c->stale);
+	returning_fini(&c->returning);
 	free(c);
 }
 

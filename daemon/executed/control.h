@@ -5,7 +5,7 @@
  * branch opens a region that ends at its immediate post-dominator, in the same call of its function; an instruction
  * depends on the branch of the innermost region that is open, or, outside of all, on the call that led to its function.
  * Post-dominators are those of the control flow that the bytes of the code tell. An indirect jump leads to where it was
- * seen to lead. A call counts as returning. Pure.
+ * seen to lead. After a call of a function that never returns (returning.h) nothing follows. Pure.
  */
 #ifndef FRED_EXECUTED_CONTROL_H
 #define FRED_EXECUTED_CONTROL_H
@@ -13,12 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "executed/returning.h"
+
 #define CONTROL_NONE UINT32_MAX
 
 struct control;
 
-/* read: up to n bytes of code at pc; how many. */
-struct control *control_new(size_t (*read)(void *ctx, uint64_t pc, uint8_t *code, size_t n), void *ctx);
+struct control *control_new(const struct returning_ops *ops, void *ctx);
 void control_free(struct control *c);
 /*
  * The thread executes the instruction at pc, with this stack pointer before it, as number `index`. Returns the number

@@ -22,7 +22,7 @@ static enum insn_next_kind kind_of(const ZydisDecodedInstruction *in, bool direc
 	case ZYDIS_CATEGORY_CALL:
 		return NEXT_CALL;
 	case ZYDIS_CATEGORY_RET:
-		return NEXT_NOWHERE;
+		return NEXT_RETURN;
 	default:
 		return ends(in->mnemonic) ? NEXT_NOWHERE : NEXT_FOLLOWS;
 	}
@@ -44,5 +44,8 @@ struct insn_next insn_next(const uint8_t *code, size_t n, uint64_t pc)
 	x.kind = kind_of(&in, direct);
 	if (direct)
 		ZydisCalcAbsoluteAddress(&in, &op[0], pc, &x.target);
+	else if ((x.kind == NEXT_CALL || x.kind == NEXT_ANYWHERE) && op[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		 op[0].mem.base == ZYDIS_REGISTER_RIP)
+		ZydisCalcAbsoluteAddress(&in, &op[0], pc, &x.slot);
 	return x;
 }

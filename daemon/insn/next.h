@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 enum insn_next_kind {
-	NEXT_NOWHERE = 0, /* ret, or what ends the program; or it cannot be decoded */
+	NEXT_NOWHERE = 0, /* what ends the program; or it cannot be decoded */
+	NEXT_RETURN, /* ret */
 	NEXT_FOLLOWS, /* the instruction after it */
 	NEXT_CALL, /* the instruction after it, once the call has returned */
 	NEXT_BRANCH, /* that, or target */
@@ -18,7 +19,9 @@ enum insn_next_kind {
 struct insn_next {
 	enum insn_next_kind kind;
 	unsigned len; /* 0: it cannot be decoded */
-	uint64_t target;
+	uint64_t target; /* of CALL: 0: what a register or memory says */
+	uint64_t slot; /* of CALL and ANYWHERE: the word that says it, if its address stands in the instruction; else 0
+			*/
 };
 
 /* code: the n bytes at pc. */

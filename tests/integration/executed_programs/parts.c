@@ -15,6 +15,12 @@ static int *pick(int wrong)
 	return spare;
 }
 
+static __attribute__((noinline)) void refuse(int code)
+{
+	fputs("refused\n", stderr);
+	exit(code);
+}
+
 int main(int argc, char **argv)
 {
 	int wrong = atoi(argv[1]), sum = 0, *to;
@@ -28,6 +34,8 @@ int main(int argc, char **argv)
 		timespec_get(&now, TIME_UTC); /* CLOCK */
 	for (int i = 0; i < 1000; i++)
 		sum += table[i % 64];
+	if (sum > 10) /* REFUSES */
+		refuse(sum);
 	to = pick(wrong);
 	for (int i = 0; i < 16; i++)
 		table[i] = table[i + 16] + sum; /* AFTER */

@@ -23,17 +23,23 @@ static const uint8_t table[] = {0xff, 0xe0, 0x90, 0xeb, 0x01, 0x90, 0x90, 0xc3};
 /* At 0x5000: jne to the end of a loop that has none: jmp to itself at 0x5002; ret. */
 static const uint8_t endless[] = {0x75, 0x02, 0xeb, 0xfe, 0xc3};
 
+/*
+ * At 0x6000: je over a call of 0x6010, a nop, ret; at 0x6010: call 0x6020, ret; at 0x6020: jmp *0x6030(%rip), the word
+ * of a function that never returns.
+ */
+static const uint8_t dies[] = {0x74, 0x05, 0xe8, 0x09, 0,    0,	   0,	 0x90, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc,
+			       0xcc, 0xcc, 0xcc, 0xe8, 0x0b, 0,	   0,	 0,    0xc3, 0xcc, 0xcc, 0xcc, 0xcc,
+			       0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xff, 0x25, 0x0a, 0,	   0,	 0};
+#define SLOT 0x6030u
+
 static size_t read_code(void *ctx, uint64_t pc, uint8_t *code, size_t n)
 {
 	static const struct {
 		uint64_t pc;
 		const uint8_t *code;
 		size_t n;
-	} all[] = {{0x1000, branch, sizeof(branch)},
-		   {0x2000, loop, sizeof(loop)},
-		   {0x3000, call, sizeof(call)},
-		   {0x4000, table, sizeof(table)},
-		   {0x5000, endless, sizeof(endless)}};
+	} all[] = {{0x1000, branch, sizeof(branch)}, {0x2000, loop, sizeof(loop)},	 {0x3000, call, sizeof(call)},
+		   {0x4000, table, sizeof(table)},   {0x5000, endless, sizeof(endless)}, {0x6000, dies, sizeof(dies)}};
 
 	(void)ctx;
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
@@ -52,9 +58,16 @@ struct step {
 	uint32_t on;
 };
 
+static bool never(void *ctx, uint64_t slot)
+{
+	(void)ctx;
+	return slot == SLOT;
+}
+
 static void expect(const struct step *v, size_t n)
 {
-	struct control *c = control_new(read_code, NULL);
+	static const struct returning_ops ops = {read_code, never};
+	struct control *c = control_new(&ops, NULL);
 
 	for (size_t k = 0; k < n; k++)
 		if (control_see(c, 1, v[k].pc, v[k].sp, (uint32_t)k) != v[k].on)
@@ -73,6 +86,13 @@ static void branches(void **state)
 	(void)state;
 	EXPECT({0x1000, 80, NONE}, {0x1002, 80, 0}, {0x1003, 80, 0}, {0x1004, 80, NONE}, {0x1005, 80, NONE});
 	EXPECT({0x1000, 80, NONE}, {0x1004, 80, NONE});
+}
+
+/* What follows a branch to a call that never returns depends on it. */
+static void calls_without_return(void **state)
+{
+	(void)state;
+	EXPECT({0x6000, 80, NONE}, {0x6007, 80, 0}, {0x6008, 80, 0});
 }
 
 /* Each round depends on the branch at the end of the one before. */
@@ -110,7 +130,8 @@ static void without_end(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(branches), cmocka_unit_test(loops), cmocka_unit_test(calls),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(branches), cmocka_unit_test(calls_without_return),
+					   cmocka_unit_test(loops),    cmocka_unit_test(calls),
 					   cmocka_unit_test(indirect), cmocka_unit_test(without_end)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
