@@ -313,16 +313,22 @@ int client_run(const struct cli *cli, const char *method, json_t *params, json_t
 	return r;
 }
 
+int client_show(const struct cli *cli, const json_t *result, void (*print)(const struct cli *cli, const json_t *result),
+		struct err *e)
+{
+	if (cli->json)
+		return out_json(result, e);
+	text_notes(cli, result);
+	print(cli, result);
+	return 0;
+}
+
 int client_print(const struct cli *cli, const char *method, json_t *params,
 		 void (*print)(const struct cli *cli, const json_t *result), const char *verdict, struct err *e)
 {
 	json_auto_t *result = NULL;
 
-	if (!params || client_run(cli, method, params, &result, e) || (cli->json && out_json(result, e)))
+	if (!params || client_run(cli, method, params, &result, e) || client_show(cli, result, print, e))
 		return -1;
-	if (!cli->json) {
-		text_notes(cli, result);
-		print(cli, result);
-	}
 	return verdict && !json_is_true(json_object_get(result, verdict)) ? 1 : 0;
 }

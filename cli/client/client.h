@@ -38,10 +38,12 @@ void client_close(struct client *c);
 int client_call(struct client *c, const char *method, json_t *params, json_t **result, struct err *e);
 /* client_open, client_call and client_close. */
 int client_run(const struct cli *cli, const char *method, json_t *params, json_t **result, struct err *e);
+/* Prints a result: as JSON, or its notes and then what print prints. 0, or -1 with e set. */
+int client_show(const struct cli *cli, const json_t *result, void (*print)(const struct cli *cli, const json_t *result),
+		struct err *e);
 /*
- * client_run, and prints the result: as JSON, or its notes and then what print prints. params: NULL when they could not
- * be made (then -1). The exit code: 1 if the result's field `verdict` is not true (NULL: there is none), else 0; -1
- * with e set.
+ * client_run and client_show. params: NULL when they could not be made (then -1). The exit code: 1 if the result's
+ * field `verdict` is not true (NULL: there is none), else 0; -1 with e set.
  */
 int client_print(const struct cli *cli, const char *method, json_t *params,
 		 void (*print)(const struct cli *cli, const json_t *result), const char *verdict, struct err *e);

@@ -7,12 +7,15 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
+#include "base/str.h"
 #include "client/client.h"
 #include "client/out.h"
 #include "client/out_text.h"
 #include "client/paths.h"
 #include "client/rec_arg.h"
 #include "cmd/commands.h"
+#include "report/findings.h"
+#include "report/report.h"
 
 static const struct cli_option options[] = {
 	REC_ARG_PROCESS_OPTION,
@@ -24,6 +27,8 @@ static const struct cli_option options[] = {
 	{.name = "gen-suppressions", .help = "memory: print a suppression for each finding"},
 	{.name = "uninitialised",
 	 .help = "memory: also find branches, addresses and outputs that depend on memory that was never written"},
+	{"report", "KIND=FILE", "also write a report: text, json, junit, sarif, markdown, github, html",
+	 .word = WORD_FILE, .repeated = true},
 	{0},
 };
 
@@ -151,9 +156,47 @@ static int add_suppressions(json_t *params, const struct cli *cli, struct err *e
 	return 0;
 }
 
+static int check_reports(const struct cli *cli, struct err *e)
+{
+	const struct strv *kinds = cli_values(cli, "report");
+
+	for (size_t k = 0; kinds && k < kinds->n; k++) {
+		if (report_check(kinds->s[k], e))
+			return -1;
+		if (cli->json && str_ends(kinds->s[k], "=-"))
+			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object",
+				       kinds->s[k]);
+	}
+	return 0;
+}
+
+static bool fills_stdout(const struct cli *cli)
+{
+	const struct strv *kinds = cli_values(cli, "report");
+
+	for (size_t k = 0; kinds && k < kinds->n; k++)
+		if (str_ends(kinds->s[k], "=-"))
+			return true;
+	return false;
+}
+
+static int write_reports(const struct cli *cli, const char *rec, const char *what, const json_t *result, struct err *e)
+{
+	const struct strv *kinds = cli_values(cli, "report");
+	json_auto_t *report = kinds && kinds->n ? findings_report(rec, what, result, e) : NULL;
+
+	if (kinds && kinds->n && !report)
+		return -1;
+	for (size_t k = 0; kinds && k < kinds->n; k++)
+		if (report_write(kinds->s[k], report, e))
+			return -1;
+	return 0;
+}
+
 static int exec_check(struct cli *cli, struct err *e)
 {
 	cleanup_free char *rec = NULL;
+	json_auto_t *result = NULL;
 	json_t *params;
 	size_t i = 0;
 
@@ -161,6 +204,8 @@ static int exec_check(struct cli *cli, struct err *e)
 		i++;
 	if (i == sizeof(checks) / sizeof(checks[0]))
 		return err_set(e, ERR_USAGE, "check '%s': what can be checked is: memory, races", cli->args.s[0]);
+	if (check_reports(cli, e))
+		return -1;
 	for (size_t k = 0; i && k < sizeof(of_memory) / sizeof(of_memory[0]); k++)
 		if (cli_has(cli, of_memory[k]))
 			return err_set(e, ERR_USAGE, "--%s is for check memory", of_memory[k]);
@@ -173,14 +218,20 @@ static int exec_check(struct cli *cli, struct err *e)
 		json_decref(params);
 		return -1;
 	}
-	return client_print(cli, checks[i].method, rec_arg_add_process(params, cli, e), checks[i].print, "clean", e);
+	params = rec_arg_add_process(params, cli, e);
+	if (!params || client_run(cli, checks[i].method, params, &result, e) ||
+	    (!fills_stdout(cli) && client_show(cli, result, checks[i].print, e)) ||
+	    write_reports(cli, rec, checks[i].what, result, e))
+		return -1;
+	return !json_is_true(json_object_get(result, "clean"));
 }
 
 const struct cli_command cmd_check = {
 	.name = "check",
 	.help = "find memory errors in a recording (accesses outside blocks or to freed ones, bad frees, leaks), "
 		"or data races",
-	.usage = "memory|races [REC] [--process N] [--uninitialised] [--suppressions FILE]... [--gen-suppressions]",
+	.usage = "memory|races [REC] [--process N] [--uninitialised] [--suppressions FILE]... [--gen-suppressions] "
+		 "[--report KIND=FILE]...",
 	.options = options,
 	.exec = exec_check,
 	.min_args = 1,

@@ -245,6 +245,8 @@ static json_t *sarif_message(const json_t *g, const json_t *report)
 	cleanup_free char *place = report_place(json_object_get(g, "culprit"));
 	bool found = json_is_true(json_object_get(g, "found"));
 
+	if (report_is_check(g))
+		return json_sprintf("%s%s%s, %s.", title, place ? ": " : "", place ? place : "", rate);
 	if (!place)
 		return json_sprintf("%s: its cause is not known. %s", title, rate);
 	return json_sprintf("%s: %s %s. %s", title, found ? "the cause is" : "no cause was found; it failed in", place,
@@ -271,8 +273,8 @@ static json_t *sarif_result(const json_t *g, const char *rule, size_t index, con
 			    json_pack("{s:o}", "fredCause/v1",
 				      json_sprintf("%08x%04zx", crc32c(0, key, strlen(key)), strlen(key))));
 	json_object_set_new(v, "properties",
-			    json_pack("{s:O, s:O, s:b}", "rate", json_object_get(g, "rate"), "best", best, "found",
-				      json_is_true(json_object_get(g, "found"))));
+			    json_pack("{s:O?, s:O, s:O?, s:b}", "rate", json_object_get(g, "rate"), "best", best, "at",
+				      json_object_get(g, "at"), "found", json_is_true(json_object_get(g, "found"))));
 	return v;
 }
 
@@ -285,14 +287,16 @@ static char *rule_of(const json_t *g)
 }
 
 /* The index of the rule, which is added unless it is there. */
-static size_t add_rule(json_t *rules, const char *id)
+static size_t add_rule(json_t *rules, const char *id, const json_t *report)
 {
+	const char *check = report_str(report, "check");
 	json_t *rule;
 	size_t i;
 
 	json_array_foreach(rules, i, rule) if (str_eq(report_str(rule, "id"), id)) return i;
 	json_array_append_new(rules, json_pack("{s:s, s:{s:o}, s:{s:s}}", "id", id, "shortDescription", "text",
-					       json_sprintf("The program failed (%s)", path_base(id)),
+					       *check ? json_sprintf("fredctl check %s: %s", check, path_base(id))
+						      : json_sprintf("The program failed (%s)", path_base(id)),
 					       "defaultConfiguration", "level", "error"));
 	return i;
 }
@@ -310,7 +314,7 @@ int report_sarif(struct buf *b, const json_t *report, struct err *e)
 	{
 		cleanup_free char *rule = rule_of(g);
 
-		json_array_append_new(results, sarif_result(g, rule, add_rule(rules, rule), report));
+		json_array_append_new(results, sarif_result(g, rule, add_rule(rules, rule, report), report));
 	}
 	buf_add_str(&root, "file://");
 	add_uri(&root, source_root(report));
@@ -319,8 +323,10 @@ int report_sarif(struct buf *b, const json_t *report, struct err *e)
 		      "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool", "driver",
 		      "name", "fred", "version", FRED_VERSION, "rules", rules, "invocations", "executionSuccessful",
 		      strcmp(report_str(report, "stopped"), "error") != 0, "commandLine",
-		      json_sprintf("fredctl bisect -- %s", program), "originalUriBaseIds", "SRCROOT", "uri",
-		      buf_str(&root), "columnKind", "utf16CodeUnits", "results", results);
+		      *report_str(report, "check") ? json_sprintf("fredctl check %s", report_str(report, "check"))
+						   : json_sprintf("fredctl bisect -- %s", program),
+		      "originalUriBaseIds", "SRCROOT", "uri", buf_str(&root), "columnKind", "utf16CodeUnits", "results",
+		      results);
 	json_add_to(b, v);
 	buf_add_char(b, '\n');
 	return 0;
@@ -369,7 +375,7 @@ int report_github(struct buf *b, const json_t *report, struct err *e)
 	(void)e;
 	json_array_foreach(json_object_get(report, "groups"), i, g) add_annotation(b, g, report);
 	buf_add_str(b, "::notice title=");
-	add_github(b, "fredctl bisect", true);
+	add_github(b, report_is_check(report) ? "fredctl check" : "fredctl bisect", true);
 	buf_add_str(b, "::");
 	add_github(b, program, false);
 	add_github(b, ": ", false);

@@ -158,7 +158,7 @@ static void mark_checkpoints(json_t *marks, const char *rec, uint32_t process)
 static json_t *marks_of(const json_t *g, const char *rec, const struct timeline *tl)
 {
 	const json_t *chain = json_object_get(g, "chain");
-	bool found = json_is_true(json_object_get(g, "found"));
+	bool found = json_is_true(json_object_get(g, "found")) && !report_is_check(g);
 	json_t *marks = json_array();
 	cleanup_free char *title = report_title(g);
 
@@ -173,7 +173,10 @@ static json_t *marks_of(const json_t *g, const char *rec, const struct timeline 
 	if (found && json_array_size(chain) < 2)
 		mark_step(marks, json_object_get(g, "position"), "cause",
 			  *report_str(g, "words") ? report_str(g, "words") : title);
-	mark(marks, (json_int_t)timeline_total(tl), "failure", title, 0);
+	if (report_is_check(g))
+		mark_step(marks, json_object_get(g, "position"), "failure", title);
+	else
+		mark(marks, (json_int_t)timeline_total(tl), "failure", title, 0);
 	return marks;
 }
 

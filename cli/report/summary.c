@@ -37,13 +37,21 @@ char *report_title(const json_t *group)
 	return *text ? xstrdup(text) : xstrdup(*seen ? seen : "it failed");
 }
 
+bool report_is_check(const json_t *o)
+{
+	return *report_str(o, "check") != 0;
+}
+
 char *report_rate(const json_t *group, const json_t *report)
 {
 	const json_t *runs = json_object_get(report, "runs");
-	long long n = report_int(runs, "done") - report_int(runs, "skipped"), assumed = report_int(group, "assumed");
+	long long n = report_int(runs, "done") - report_int(runs, "skipped"), assumed = report_int(group, "assumed"),
+		  count = report_int(group, "count");
 	cleanup_free char *more = assumed ? str_fmt("; %lld of them only by the same signs", assumed) : xstrdup("");
 
-	return str_fmt("%lld of %lld run%s (%.3g %%%s)", report_int(group, "count"), n, n == 1 ? "" : "s",
+	if (report_is_check(group))
+		return count > 1 ? str_fmt("%lld times", count) : xstrdup("once");
+	return str_fmt("%lld of %lld run%s (%.3g %%%s)", count, n, n == 1 ? "" : "s",
 		       100 * json_number_value(json_object_get(group, "rate")), more);
 }
 
@@ -80,6 +88,8 @@ char *report_summary(const json_t *report)
 	cleanup_free char *skipped =
 		report_int(runs, "skipped") ? str_fmt(", %lld left out", report_int(runs, "skipped")) : xstrdup("");
 
+	if (report_is_check(report))
+		return str_fmt("check %s: %zu finding%s", report_str(report, "check"), groups, groups == 1 ? "" : "s");
 	return str_fmt("%lld run%s in %s: %lld failed, %lld passed%s; %zu cause%s%s", report_int(runs, "done"),
 		       report_int(runs, "done") == 1 ? "" : "s", time, report_int(runs, "failed"),
 		       report_int(runs, "passed"), skipped, groups, groups == 1 ? "" : "s",

@@ -99,7 +99,11 @@ static void add_cause(struct buf *b, const json_t *g)
 	cleanup_free char *place = report_place(culprit);
 	bool found = json_is_true(json_object_get(g, "found"));
 
-	if (!json_is_true(json_object_get(g, "searched"))) {
+	if (report_is_check(g)) {
+		buf_addf(b, "   at %s\n", place ? place : "an unknown place");
+		if (*source_of(culprit))
+			buf_addf(b, "      %s\n", source_of(culprit));
+	} else if (!json_is_true(json_object_get(g, "searched"))) {
 		buf_add_str(b, "   its cause has not been looked for yet\n");
 	} else if (!json_is_true(json_object_get(json_object_get(g, "best"), "replays"))) {
 		buf_add_str(b, "   its replay is not what was recorded, so no cause can be named\n");
@@ -170,8 +174,9 @@ static void add_best(struct buf *b, const json_t *g)
 	const json_t *best = json_object_get(g, "best");
 	const char *rec = report_str(best, "recording");
 
-	buf_addf(b, "   run %lld, %s: %s\n", report_int(best, "run"), report_str(best, "sched"),
-		 report_str(best, "again"));
+	if (!report_is_check(g))
+		buf_addf(b, "   run %lld, %s: %s\n", report_int(best, "run"), report_str(best, "sched"),
+			 report_str(best, "again"));
 	if (!*rec)
 		buf_add_str(b, "   its recording was given up\n");
 	else if (*report_str(g, "at"))
@@ -187,7 +192,7 @@ static void add_group(struct buf *b, size_t number, const json_t *g, const json_
 	buf_addf(b, "\n%zu. %s: %s\n", number, title, rate);
 	add_cause(b, g);
 	if (json_array_size(json_object_get(g, "chain")) > 1) {
-		buf_add_str(b, "   from the cause to the failure:\n");
+		buf_add_str(b, report_is_check(g) ? "   how it came to it:\n" : "   from the cause to the failure:\n");
 		add_chain(b, json_object_get(g, "chain"), "      ");
 		if (*report_str(json_object_get(g, "end"), "text"))
 			buf_addf(b, "   it goes back no further: %s\n", report_str(json_object_get(g, "end"), "text"));
