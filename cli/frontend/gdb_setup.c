@@ -49,6 +49,14 @@ static const struct {
 	 "explain [--depth N]: from the failure back to its cause; each step has a position that `goto` takes."},
 	{"why", "echo fred: why needs a GDB with Python\\n",
 	 "why [--depth N] EXPR: where the value of EXPR came from, with positions that `goto` takes."},
+	{"check", "echo fred: check needs a GDB with Python\\n",
+	 "check memory|races [--uninitialised]: memory errors or data races of the whole recording; `check N` goes to "
+	 "the "
+	 "Nth of them."},
+	{"trace", "echo fred: trace needs a GDB with Python\\n",
+	 "trace --calls|--lines|--insn|--memory [--from POS] [--to POS] [--all]: what was executed from POS (start) up "
+	 "to "
+	 "POS (here)."},
 	{"live", "monitor live\nstepi",
 	 "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
 	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
