@@ -18,9 +18,10 @@ static void decode(struct instrument *i, struct instrument_insn *x)
 	insn_shape(code, n, &x->shape);
 }
 
+/* Most entries are of the instruction that the entry before was of. */
 static struct instrument_insn *insn_at(struct instrument *i, uint64_t pc)
 {
-	struct instrument_insn *x = table_find(&i->insns, pc);
+	struct instrument_insn *x = i->last && i->last->pc == pc ? i->last : table_find(&i->insns, pc);
 
 	if (!x) {
 		x = table_add(&i->insns, pc);
@@ -30,6 +31,7 @@ static struct instrument_insn *insn_at(struct instrument *i, uint64_t pc)
 		x->segment = i->event + 1;
 		x->hits = 0;
 	}
+	i->last = x;
 	return x;
 }
 

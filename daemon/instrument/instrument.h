@@ -99,6 +99,7 @@ struct instrument {
 	/* its own */
 	struct instrument_stack *stacks; /* by ordinal */
 	struct table insns; /* of struct instrument_insn */
+	struct instrument_insn *last; /* the one that was told last; NULL: none */
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask, rax;
 	uint64_t loads; /* the address of what is told next of what an instruction loads */

@@ -19,8 +19,9 @@
 #include "trace/blocked.h"
 #include "visibility/shim_frames.h"
 
-#define ROOM (4u << 20) /* bytes of the report */
-#define KEEP_FREE (1u << 20) /* of these, for entries that are made between two checks of whether it is full */
+#define FULL (512u << 10) /* bytes of the report, at which it is read: few enough to stay in the processor's cache */
+#define KEEP_FREE (1u << 20) /* and besides, for entries that are made between two checks of whether it is full */
+#define ROOM (FULL + KEEP_FREE)
 #define SYSCALL_BYTES 2
 /* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
  * gone past it. */
@@ -81,7 +82,7 @@ static int map_report(struct reporting *g, struct trace *t, struct err *e)
 		return err_set(e, ERR_HOST, "no memory in the copy %d", (int)t->pid);
 	g->at = (uint64_t)ret;
 	head = (struct replay_report){.cur = g->at + sizeof(head),
-				      .full = g->at + ROOM - KEEP_FREE,
+				      .full = g->at + FULL,
 				      .end = g->at + ROOM,
 				      .every = g->r->every,
 				      .args = g->r->args,

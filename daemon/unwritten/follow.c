@@ -297,7 +297,10 @@ void follow_insn(struct unwritten_follow *f, struct instrument_insn *x, uint64_t
 	p->pc = x->pc;
 	p->hits = x->hits;
 	p->sp = sp;
-	p->done = (struct unwritten_done){.sp = sp};
+	/* its accesses and values are written as they are told; all of it would be cleared for each instruction */
+	p->done.sp = sp;
+	p->done.n = 0;
+	p->done.has_values = false;
 }
 
 void follow_access(struct unwritten_follow *f, const struct instrument_access *a)

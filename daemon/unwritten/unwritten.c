@@ -32,10 +32,9 @@ void unwritten_fini(struct unwritten *u)
 	*u = (struct unwritten){0};
 }
 
-struct unwritten_thread *unwritten_thread(struct unwritten *u, uint32_t thread)
+struct unwritten_thread *unwritten_thread_new(struct unwritten *u, uint32_t thread)
 {
-	if (!u->threads[thread])
-		u->threads[thread] = xcalloc(1, sizeof(struct unwritten_thread));
+	u->threads[thread] = xcalloc(1, sizeof(struct unwritten_thread));
 	return u->threads[thread];
 }
 

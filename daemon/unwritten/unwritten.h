@@ -84,7 +84,11 @@ struct unwritten {
 
 void unwritten_init(struct unwritten *u, void (*uses)(void *ctx, enum unwritten_use use, uint32_t origin), void *ctx);
 void unwritten_fini(struct unwritten *u);
-struct unwritten_thread *unwritten_thread(struct unwritten *u, uint32_t thread);
+struct unwritten_thread *unwritten_thread_new(struct unwritten *u, uint32_t thread);
+static inline struct unwritten_thread *unwritten_thread(struct unwritten *u, uint32_t thread)
+{
+	return u->threads[thread] ? u->threads[thread] : unwritten_thread_new(u, thread);
+}
 /* frame: the origin of what becomes part of the stack by this instruction. */
 void unwritten_execute(struct unwritten *u, uint32_t thread, const struct unwritten_done *d, uint32_t frame);
 /* A function that is not followed has returned: registers that it may change count as written. */
