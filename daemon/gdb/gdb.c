@@ -220,20 +220,42 @@ static int refresh_threads(struct gdb *g, struct err *e)
 	return gdb_threads(g, &g->threads, &g->threads_n, e);
 }
 
+/* Where a process has its files, if it is another place than ours; else "". */
+static void root_of(pid_t pid, char root[PATH_MAX])
+{
+	cleanup_free char *link = str_fmt("/proc/%d/root", pid), *exe = str_fmt("/proc/%d/exe", pid);
+	ssize_t n = readlink(link, root, PATH_MAX - 1);
+	char *slash;
+
+	root[n > 1 ? n : 0] = '\0';
+	if (n != 1)
+		return;
+	n = readlink(exe, root, PATH_MAX - 1);
+	root[n > 0 ? n : 0] = '\0';
+	while ((slash = strrchr(root, '/'))) {
+		cleanup_free char *mark = NULL;
+
+		*slash = '\0';
+		mark = str_fmt("%s" GDB_TREE, root);
+		if (root[0] && path_is_dir(mark))
+			return;
+	}
+}
+
 /*
  * The files of a process that has another root than ours are found below that; if they are the same here, better here:
  * scripts of libraries, such as the printers of libstdc++, go by their paths.
  */
 static int follow_root(struct gdb *g, pid_t pid, struct err *e)
 {
-	cleanup_free char *link = str_fmt("/proc/%d/root", pid), *same = NULL;
 	cleanup_mi_reply struct mi_reply r = {0};
-	char root[256] = "";
-	ssize_t n = readlink(link, root, sizeof(root) - 1);
+	cleanup_free char *same = NULL;
+	char root[PATH_MAX];
 	bool apart;
 
+	root_of(pid, root);
 	same = str_fmt("%s" GDB_SAME_FILES, root);
-	apart = n > 1 && access(same, F_OK);
+	apart = root[0] && access(same, F_OK);
 	if (!apart && !g->has_sysroot)
 		return 0;
 	g->has_sysroot = apart;
@@ -246,23 +268,23 @@ static int follow_root(struct gdb *g, pid_t pid, struct err *e)
  */
 static int tell_library_dirs(struct gdb *g, pid_t pid, struct err *e)
 {
-	cleanup_free char *link = str_fmt("/proc/%d/root", pid);
 	cleanup_strv struct strv dirs = {0};
 	cleanup_mi_reply struct mi_reply r = {0};
 	cleanup_maps struct maps m = {0};
 	cleanup_buf struct buf b = {0};
-	char root[256] = "";
+	char root[PATH_MAX] = "";
 	struct err ignored;
 	struct mapping v;
 
-	if (g->has_sysroot && readlink(link, root, sizeof(root) - 1) <= 1)
-		root[0] = '\0';
+	if (g->has_sysroot)
+		root_of(pid, root);
 	if (maps_open(&m, pid, &ignored))
 		return 0;
 	while (maps_next(&m, &v)) {
-		cleanup_free char *dir = v.exec && v.path[0] == '/' ? path_dir(v.path) : NULL;
+		const char *path = str_starts(v.path, root) ? v.path + strlen(root) : v.path; /* of a tree */
+		cleanup_free char *dir = v.exec && path[0] == '/' ? path_dir(path) : NULL;
 
-		if (dir && !path_is_system(v.path) && !strchr(dir, ':') && !strv_has(&dirs, dir))
+		if (dir && !path_is_system(path) && !strchr(dir, ':') && !strv_has(&dirs, dir))
 			strv_add(&dirs, dir);
 	}
 	for (size_t i = 0; i < dirs.n; i++)

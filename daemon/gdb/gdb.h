@@ -37,6 +37,8 @@ struct gdb_opts {
 
 /* A file ROOT + this says that a process whose root is ROOT has the same files as we have. */
 #define GDB_SAME_FILES ".same"
+/* A folder TREE + this says that a process whose program is below TREE has all its files there, as below a root. */
+#define GDB_TREE ".exec"
 
 struct gdb;
 

@@ -50,6 +50,15 @@ static char *copy_of(const struct objects *o, const struct rec_file *f)
 	return str_fmt("%s/files/%s", o->dir, f->copy);
 }
 
+/* As tree.c has it. */
+static char *in_tree(const char *tree, const struct rec_file *f)
+{
+	cleanup_free char *clean = path_clean(f->real);
+
+	clean[plain_length(clean)] = '\0';
+	return str_fmt("%s%s", tree, clean);
+}
+
 static bool same_name(const char *path, const char *real)
 {
 	const char *a = path_base(path), *b = path_base(real);
@@ -122,17 +131,17 @@ bool objects_moved(const struct objects *o, pid_t pid, const struct rec_file **w
 	return false;
 }
 
-struct launch_object *objects_places(const struct objects *o, unsigned *n)
+struct launch_object *objects_places(const struct objects *o, const char *tree, unsigned *n)
 {
 	struct launch_object *v = xcalloc(o->n + 1, sizeof(*v));
 	struct stat st;
 
 	*n = 0;
 	for (unsigned i = 0; i < o->n; i++) {
-		cleanup_free char *path = copy_of(o, o->f[i]);
+		cleanup_free char *copy = copy_of(o, o->f[i]), *there = tree[0] ? in_tree(tree, o->f[i]) : NULL;
 
-		if (!stat(path, &st))
-			v[(*n)++] = (struct launch_object){st.st_dev, st.st_ino, o->f[i]->base + first_page(path)};
+		if (!stat(there ? there : copy, &st))
+			v[(*n)++] = (struct launch_object){st.st_dev, st.st_ino, o->f[i]->base + first_page(copy)};
 	}
 	return v;
 }

@@ -28,7 +28,10 @@ void objects_fini(struct objects *o);
  * begins, 0: it is not mapped.
  */
 bool objects_moved(const struct objects *o, pid_t pid, const struct rec_file **which, uint64_t *now);
-/* Where the launcher is to have the recording's copies mapped: o->n or fewer. Malloc'd. */
-struct launch_object *objects_places(const struct objects *o, unsigned *n);
+/*
+ * Where the launcher is to have the recording's copies mapped: o->n or fewer. Malloc'd. tree: the copies of tree.h; "":
+ * those in the recording.
+ */
+struct launch_object *objects_places(const struct objects *o, const char *tree, unsigned *n);
 
 #endif

@@ -90,7 +90,8 @@ static void add_recorder(struct rights_files *f, const struct rec *rec, const st
 	}
 }
 
-static int add_image(struct rights_files *f, const struct rec *rec, const struct rec_image *img, struct err *e)
+static int add_image(struct rights_files *f, const struct rec *rec, const struct rec_image *img, bool on_host,
+		     struct err *e)
 {
 	cleanup_free char *out = str_fmt("%s/out.%04u", cell_dir(), img->ordinal);
 	cleanup_close int fd = -1;
@@ -98,7 +99,7 @@ static int add_image(struct rights_files *f, const struct rec *rec, const struct
 
 	if (rec_files_read(rec, img->ordinal, &l, e))
 		return -1;
-	for (size_t i = 0; i < l.n; i++)
+	for (size_t i = 0; on_host && i < l.n; i++)
 		strv_add(&f->read, l.f[i].real);
 	rec_files_fini(&l);
 	fd = open(out, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -108,7 +109,8 @@ static int add_image(struct rights_files *f, const struct rec *rec, const struct
 	return 0;
 }
 
-int rights_files_init(struct rights_files *f, const struct rec *rec, uint32_t root, uint32_t process, struct err *e)
+int rights_files_init(struct rights_files *f, const struct rec *rec, uint32_t root, uint32_t process, bool on_host,
+		      struct err *e)
 {
 	const struct rec_image *img;
 
@@ -118,9 +120,9 @@ int rights_files_init(struct rights_files *f, const struct rec *rec, uint32_t ro
 	strv_addf(&f->write, "%s/ctl.%04u", cell_dir(), root);
 	do {
 		img = rec_image(rec, process, e);
-		if (!img || add_image(f, rec, img, e))
+		if (!img || add_image(f, rec, img, on_host, e))
 			return -1;
-		if (img->ordinal == root)
+		if (on_host && img->ordinal == root)
 			add_recorder(f, rec, img);
 		process = img->head.parent;
 	} while (img->ordinal != root);
@@ -138,10 +140,25 @@ void rights_files_fini(struct rights_files *f)
 	strv_fini(&f->write);
 }
 
-int rights_check_plain(const struct rec *rec, uint32_t root, uint32_t process, struct err *e)
+/* A checkpoint can be restored in namespaces only, where the recorded PIDs are free. */
+static int refuse_start(const struct rec *rec, const struct rec_image *base, struct err *e)
+{
+	return base->start ? err_set(e, ERR_HOST,
+				     "%s begins with a checkpoint, as it was bounded (--max-log), and there are no "
+				     "checkpoints "
+				     "without namespaces (in a container, type: " LAUNCH_CONTAINER
+				     "; on a host, run fredctl as root)",
+				     rec->dir)
+			   : 0;
+}
+
+int rights_check_plain(const struct rec *rec, const struct rec_image *base, uint32_t root, uint32_t process,
+		       struct err *e)
 {
 	int version = landlock_version();
 
+	if (refuse_start(rec, base, e))
+		return -1;
 	if (!version)
 		return err_set(
 			e, ERR_HOST,

@@ -26,6 +26,7 @@
 #include "gdb/gdb.h"
 #include "launch/launch.h"
 #include "reclog/files.h"
+#include "replay/tree.h"
 #include "rlog/replay.h"
 
 #define ROOT_DIR "/run/fred-root"
@@ -348,34 +349,36 @@ char *root_rec(void)
 	return str_fmt("%s/rec", cell_dir());
 }
 
-/* In a plain cell: there is no root but the host's. */
-static int check_host(const struct rec *rec, const struct rec_image *img, const struct rec_files *l, struct err *e)
+/* In a plain cell: the host's files will do if they are what they were. A name that leads elsewhere needs a tree. */
+static bool needs_tree(const struct rec *rec, const struct rec_image *img, const struct rec_files *l)
 {
-	const struct rec_file *f = changed(rec, img, l, true);
+	return changed(rec, img, l, true) || !same_recorder(rec, img) || str_starts(img->execfn, "/proc/") ||
+	       str_starts(img->execfn, "/dev/fd/");
+}
 
-	if (!f && same_recorder(rec, img))
+static int prepare_plain(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, bool tree,
+			 char own[64], struct err *e)
+{
+	if (!tree)
 		return 0;
-	return err_set(
-		e, ERR_HOST,
-		"%s is gone, or not what it was when recorded: without namespaces, a program is replayed from the "
-		"host's own files (in a container, type: " LAUNCH_CONTAINER "; on a host, run fredctl as root)",
-		f ? f->real : "the recorder (libfred-record.so)");
+	snprintf(own, 64, "%s/root.%04u", cell_dir(), img->ordinal);
+	return tree_make(rec, img, follow, own, e);
 }
 
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
 		 bool *on_host, struct err *e)
 {
 	struct rec_files l;
-	int r;
+	bool tree;
 
 	if (rec_files_read(rec, img->ordinal, &l, e))
 		return -1;
 	*on_host = !changed(rec, img, &l, false) && same_recorder(rec, img);
-	r = cell_is_plain() ? check_host(rec, img, &l, e) : 0;
+	tree = cell_is_plain() && needs_tree(rec, img, &l);
 	rec_files_fini(&l);
 	own[0] = '\0';
-	if (r || cell_is_plain())
-		return r;
+	if (cell_is_plain())
+		return prepare_plain(rec, img, follow, tree, own, e);
 	snprintf(own, 64, ROOT_DIR ".%04u", img->ordinal);
 	return mark_same(own, *on_host, e) || build(rec, img, follow, own, e) ? -1 : 0;
 }

@@ -18,8 +18,8 @@
 char *root_rec(void);
 
 /*
- * In a plain cell (cell/plain.h) there is no such root: `own` becomes "", and ERR_HOST says which of the host's files,
- * of those with which the program begins, is not what it was.
+ * In a plain cell (cell/plain.h) there is no such root: `own` becomes "" if the host's files, of those with which the
+ * program begins, are what they were; else the tree of tree.h.
  * Prepares the start of an EXEC image. follow: the FORK images that it becomes, ended by 0; their files are for the
  * debugger. own: the folder in which the program must be started. *on_host: the host's files still are what they were,
  * so that a debugger may read them. As pid 1 of a cell; again in the same cell, also for

@@ -40,6 +40,7 @@
 #include "replay/rights.h"
 #include "replay/root.h"
 #include "replay/stall.h"
+#include "replay/tree.h"
 
 #define SCHED_ROOM (1ll << 34) /* of a bounded recording: what a checkpoint has mapped must not change its size */
 
@@ -111,18 +112,6 @@ static int bind_rec(const struct rec *rec, struct err *e)
 	return cell_mount_bind(rec->dir, there, 1, e);
 }
 
-/* A checkpoint can be restored in namespaces only, where the recorded PIDs are free. */
-static int refuse_start(const struct rec *rec, const struct rec_image *base, struct err *e)
-{
-	return base->start ? err_set(e, ERR_HOST,
-				     "%s begins with a checkpoint, as it was bounded (--max-log), and there are no "
-				     "checkpoints "
-				     "without namespaces (in a container, type: " LAUNCH_CONTAINER
-				     "; on a host, run fredctl as root)",
-				     rec->dir)
-			   : 0;
-}
-
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
 		struct err *e)
 {
@@ -146,7 +135,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 				      : 0);
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
-	if (cell_is_plain() && (refuse_start(rec, base, e) || rights_check_plain(rec, t->root, process, e)))
+	if (cell_is_plain() && rights_check_plain(rec, base, t->root, process, e))
 		return -1;
 	if (bind_rec(rec, e))
 		return err_wrap(e, "%s", rec->dir);
@@ -420,14 +409,21 @@ static int launch_in_place(struct target *t, const struct rec_image *img, struct
 	cleanup_free struct launch_object *places = NULL;
 	const struct rec_file *f = NULL;
 	uint64_t now = 0;
-	int r = launch_once(t, img, spec, e);
+	int r;
 
+	if (spec->files) {
+		places = objects_places(o, t->own_root, &spec->nobjects);
+		spec->objects = places;
+	}
+	r = launch_once(t, img, spec, e);
 	if (!t->pid || e->kind == ERR_CANCELLED || !objects_moved(o, t->pid, &f, &now))
 		return r;
 	log_info("%s is at %#llx, and was at %#llx when recorded: the replay is started with it there", f->real,
 		 (unsigned long long)now, (unsigned long long)f->base);
+	if (spec->files)
+		return still_moved(t, o, e);
 	target_kill(t);
-	places = objects_places(o, &spec->nobjects);
+	places = objects_places(o, "", &spec->nobjects);
 	spec->objects = places;
 	return launch_once(t, img, spec, e) || still_moved(t, o, e) ? -1 : 0;
 }
@@ -435,9 +431,11 @@ static int launch_in_place(struct target *t, const struct rec_image *img, struct
 int target_launch(struct target *t, struct err *e)
 {
 	const struct rec_image *img = rec_image(t->rec, t->root, e);
+	const bool tree = cell_is_plain() && t->own_root[0];
 	cleanup_strv struct strv env = {0};
 	cleanup_free char *path = NULL;
 	struct rights_files files = {0};
+	struct tree_start start = {0};
 	struct landlock_paths paths;
 	struct launch_confine confine;
 	struct launch_spec spec;
@@ -452,8 +450,10 @@ int target_launch(struct target *t, struct err *e)
 		return -1;
 	confine = rights_of(t->rec, img, t->flags & REPLAY_F_OUTPUT);
 	if (cell_is_plain()) {
-		if (rights_files_init(&files, t->rec, t->root, t->process, e)) {
+		if (rights_files_init(&files, t->rec, t->root, t->process, !tree, e) ||
+		    (tree && tree_start_init(&start, t->rec, img, t->own_root, e))) {
 			rights_files_fini(&files);
+			tree_start_fini(&start);
 			return -1;
 		}
 		paths = rights_files_paths(&files);
@@ -462,9 +462,10 @@ int target_launch(struct target *t, struct err *e)
 	ids = (struct launch_ids){img->begin.uid, img->begin.euid, img->begin.gid, img->begin.egid};
 	spec = (struct launch_spec){
 		.path = path,
-		.root = t->own_root[0] ? t->own_root : NULL,
+		.root = t->own_root[0] && !tree ? t->own_root : NULL,
+		.files = tree ? &start.files : NULL,
 		.confine = &confine,
-		.argv = img->argv,
+		.argv = tree ? start.argv.s : img->argv,
 		.envp = env.s,
 		.cwd = img->cwd[0] ? img->cwd : "/", /* "": it was removed */
 		.stack_limit = img->head.stack_limit,
@@ -479,6 +480,7 @@ int target_launch(struct target *t, struct err *e)
 	r = objects_read(&o, t->rec, t->root, e) || launch_in_place(t, img, &spec, &o, e) ? -1 : 0;
 	objects_fini(&o);
 	rights_files_fini(&files);
+	tree_start_fini(&start);
 	if (!r)
 		pin(t);
 	return r;

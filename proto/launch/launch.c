@@ -149,6 +149,7 @@ static void allow_every_cpu(void)
 
 static enum stage child_exec(const struct launch_spec *s, int *sock, const sigset_t *mask)
 {
+	const char *cwd = s->files ? s->files->dir : s->cwd;
 	sigset_t none;
 
 	if (!no_randomisation(NULL) && !s->top)
@@ -165,7 +166,7 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 		return STAGE_CONFINE;
 	if (s->root && (chroot(s->root) || chdir("/")))
 		return STAGE_ROOT;
-	if (s->cwd && chdir(s->cwd))
+	if (cwd && chdir(cwd))
 		return STAGE_CWD;
 	if (s->every_cpu)
 		allow_every_cpu();
@@ -174,7 +175,7 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 	sigprocmask(SIG_SETMASK, s->default_signals ? &none : mask, NULL);
 	if (s->confine && confine_self(s->confine))
 		return STAGE_CONFINE;
-	execve(s->path, s->argv, s->envp);
+	execve(s->files ? s->files->name : s->path, s->argv, s->envp);
 	return STAGE_EXEC;
 }
 
@@ -203,7 +204,7 @@ static int report_failure(const struct launch_spec *s, const struct launch_failu
 	case STAGE_SESSION:
 		return err_errno(e, ERR_INTERNAL, s->new_session ? "setsid" : "setpgid");
 	case STAGE_CWD:
-		return err_errno(e, ERR_USAGE, "cannot enter %s", s->cwd);
+		return err_errno(e, ERR_USAGE, "cannot enter %s", s->files ? s->files->dir : s->cwd);
 	case STAGE_ROOT:
 		return err_errno(e, ERR_HOST, "cannot make %s the root of a process", s->root);
 	case STAGE_CONFINE:
@@ -359,9 +360,17 @@ static int place(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, s
 		       : 0;
 }
 
+static int give_names(const struct launch_spec *s, pid_t pid, struct err *e)
+{
+	const char *why = s->files ? files_begin(pid, s->top, s->files, s->path) : NULL;
+
+	return why ? err_set(e, ERR_HOST, "cannot start the program from the recording's copies: %s", why) : 0;
+}
+
 static int give_id(const struct launch_spec *s, pid_t pid, struct err *e)
 {
-	const char *why = s->confine && s->confine->own_id ? confine_give_id(pid, s->top, s->confine) : NULL;
+	const char *why =
+		s->confine && s->confine->own_id ? confine_give_id(pid, s->top || s->files, s->confine) : NULL;
 
 	return why ? err_set(e, ERR_HOST, "cannot give the program a user ID of its own: %s", why) : 0;
 }
@@ -381,10 +390,11 @@ static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_lim
 	r = follow_to_exec(s, pid, sock, e);
 	if (r > 0)
 		return -1;
-	if (r < 0 || place(s, pid, stack_limit, e) || give_id(s, pid, e) || launch_fix_auxv(pid, s->ids, e))
+	if (r < 0 || place(s, pid, stack_limit, e) || give_names(s, pid, e) || give_id(s, pid, e) ||
+	    launch_fix_auxv(pid, s->ids, e))
 		r = -1;
-	else if (s->nobjects)
-		r = launch_place_objects(pid, s->objects, s->nobjects, e);
+	else if (s->nobjects || s->files)
+		r = launch_place_objects(pid, s->objects, s->nobjects, s->files, e);
 	if (r < 0 && has_ended(s, pid, e))
 		return -1;
 	if (r)

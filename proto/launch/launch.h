@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "launch/confine.h"
+#include "launch/files.h"
 #include "launch/fix_auxv.h"
 #include "launch/objects.h"
 
@@ -30,6 +31,7 @@ struct launch_spec {
 	char *const *argv, *const *envp; /* NULL-terminated */
 	const char *cwd; /* NULL: the caller's; inside root if there is one */
 	const char *root; /* chroot; NULL: none. path is inside */
+	const struct launch_files *files; /* the program's files, in the place of a root; cwd is theirs. NULL: none */
 	const struct launch_confine *confine; /* what it may do; NULL: what the caller may */
 	uint64_t stack_limit; /* soft RLIMIT_STACK in bytes, ~0: unlimited, 0: keep. It places mappings */
 	int want_pid; /* 0: any; else this PID (needs CAP_CHECKPOINT_RESTORE) */

@@ -27,8 +27,11 @@
 struct linker_run {
 	pid_t pid;
 	struct mapping linker; /* its code */
-	bool changed; /* the arguments of the call that it is in */
+	const struct launch_files *files;
+	bool placed; /* the arguments of the call of mmap that it is in were changed */
 	struct user_regs_struct were; /* before that */
+	bool led; /* the path of the call that it is in was */
+	struct files_call call;
 };
 
 /* To its next stop at the entry or the exit of a call. As launch_place_objects. */
@@ -70,46 +73,80 @@ static const struct launch_object *object_of(pid_t pid, int fd, const struct lau
 	return NULL;
 }
 
+static int get_registers(pid_t pid, struct user_regs_struct *r, struct err *e)
+{
+	return ptrace(PTRACE_GETREGS, pid, 0, r) ? err_errno(e, ERR_HOST, "cannot read a new process's registers") : 0;
+}
+
+static int set_registers(pid_t pid, struct user_regs_struct *r, struct err *e)
+{
+	return ptrace(PTRACE_SETREGS, pid, 0, r) ? err_errno(e, ERR_HOST, "cannot set a new process's registers") : 0;
+}
+
 /* mmap(address, length, protection, flags, descriptor, offset) */
-static int at_entry(struct linker_run *f, const struct launch_object *v, unsigned n, struct err *e)
+static void place_mapping(struct linker_run *f, const struct launch_object *v, unsigned n, struct user_regs_struct *r)
 {
 	const struct launch_object *o = NULL;
-	struct user_regs_struct r;
 
-	if (ptrace(PTRACE_GETREGS, f->pid, 0, &r))
-		return err_errno(e, ERR_HOST, "cannot read a new process's registers");
-	if (!(r.r10 & (MAP_FIXED | MAP_ANONYMOUS)))
-		o = object_of(f->pid, (int)r.r8, v, n);
+	if (!(r->r10 & (MAP_FIXED | MAP_ANONYMOUS)))
+		o = object_of(f->pid, (int)r->r8, v, n);
 	if (!o)
-		return 0;
-	f->were = r;
-	f->changed = true;
-	r.rdi = o->at;
-	r.r10 |= NO_REPLACE;
-	return ptrace(PTRACE_SETREGS, f->pid, 0, &r) ? err_errno(e, ERR_HOST, "cannot set a new process's registers")
-						     : 0;
+		return;
+	f->were = *r;
+	f->placed = true;
+	r->rdi = o->at;
+	r->r10 |= NO_REPLACE;
+}
+
+static int at_entry(struct linker_run *f, const struct launch_object *v, unsigned n, bool again, struct err *e)
+{
+	struct user_regs_struct r;
+	int led;
+
+	if (get_registers(f->pid, &r, e))
+		return -1;
+	if (r.orig_rax == SYS_mmap && !again)
+		place_mapping(f, v, n, &r);
+	led = f->files ? files_enter(f->pid, f->files, &r, &f->call, e) : 0;
+	f->led = led > 0;
+	return led < 0 || ((f->placed || f->led) && set_registers(f->pid, &r, e)) ? -1 : 0;
 }
 
 /* A call keeps its arguments' registers. Where there is no room, it is made once more, as it was. */
-static int at_exit(struct linker_run *f, int64_t result, bool *again, struct err *e)
+static void leave_mapping(struct linker_run *f, struct user_regs_struct *r, bool *again)
 {
+	f->placed = false;
+	r->rdi = f->were.rdi;
+	r->r10 = f->were.r10;
+	if ((int64_t)r->rax == -EEXIST) {
+		*again = true;
+		r->rax = SYS_mmap;
+		r->rip -= SYSCALL_BYTES;
+	}
+}
+
+static int at_exit(struct linker_run *f, bool *again, struct err *e)
+{
+	bool changed = f->placed || f->led;
 	struct user_regs_struct r;
 
 	*again = false;
-	if (!f->changed)
+	if (!changed && !f->files)
 		return 0;
-	f->changed = false;
-	if (ptrace(PTRACE_GETREGS, f->pid, 0, &r))
-		return err_errno(e, ERR_HOST, "cannot read a new process's registers");
-	r.rdi = f->were.rdi;
-	r.r10 = f->were.r10;
-	if (result == -EEXIST) {
-		*again = true;
-		r.rax = SYS_mmap;
-		r.rip -= SYSCALL_BYTES;
+	if (get_registers(f->pid, &r, e))
+		return -1;
+	if (f->placed)
+		leave_mapping(f, &r, again);
+	if (f->led && files_leave(f->pid, &f->call, e))
+		return -1;
+	if (f->led) {
+		r.rdi = f->call.were.rdi;
+		r.rsi = f->call.were.rsi;
 	}
-	return ptrace(PTRACE_SETREGS, f->pid, 0, &r) ? err_errno(e, ERR_HOST, "cannot set a new process's registers")
-						     : 0;
+	f->led = false;
+	if (f->files && (int64_t)r.rax >= 0 && !*again && files_tell(f->pid, f->files, &r, &changed, e))
+		return -1;
+	return changed ? set_registers(f->pid, &r, e) : 0;
 }
 
 /* Up to the first call that is not the linker's, as launch_place_objects. */
@@ -125,15 +162,14 @@ static int follow_linker(struct linker_run *f, const struct launch_object *v, un
 			return r;
 		if (ptrace(PTRACE_GET_SYSCALL_INFO, f->pid, sizeof(i), &i) < 0)
 			return err_errno(e, ERR_HOST, "cannot see a new process's system calls");
-		if (i.op == PTRACE_SYSCALL_INFO_EXIT && at_exit(f, i.exit.rval, &again, e))
+		if (i.op == PTRACE_SYSCALL_INFO_EXIT && at_exit(f, &again, e))
 			return -1;
 		if (i.op != PTRACE_SYSCALL_INFO_ENTRY)
 			continue;
 		if (!mapping_has(&f->linker, i.instruction_pointer))
 			return 0;
-		if (i.entry.nr == SYS_mmap && !again && at_entry(f, v, n, e))
+		if (at_entry(f, v, n, again, e))
 			return -1;
-		again = false;
 	}
 }
 
@@ -142,15 +178,17 @@ static int set_options(pid_t pid, long options, struct err *e)
 	return ptrace(PTRACE_SETOPTIONS, pid, 0, options) ? err_errno(e, ERR_HOST, "cannot trace a new process") : 0;
 }
 
-int launch_place_objects(pid_t pid, const struct launch_object *v, unsigned n, struct err *e)
+int launch_place_objects(pid_t pid, const struct launch_object *v, unsigned n, const struct launch_files *files,
+			 struct err *e)
 {
 	cleanup_free struct linker_run *f = xcalloc(1, sizeof(*f)); /* a path is in it */
 	struct user_regs_struct r;
 	int ret;
 
 	f->pid = pid;
-	if (ptrace(PTRACE_GETREGS, pid, 0, &r))
-		return err_errno(e, ERR_HOST, "cannot read a new process's registers");
+	f->files = files;
+	if (get_registers(pid, &r, e))
+		return -1;
 	if (!maps_find(pid, r.rip, &f->linker))
 		return err_set(e, ERR_HOST, "cannot see where the dynamic linker is (/proc/%d/maps)", (int)pid);
 	if (set_options(pid, OPTIONS | PTRACE_O_TRACESYSGOOD, e))

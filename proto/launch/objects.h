@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "launch/files.h"
 
 /* A file, by what stat(2) says, and where its mapping begins. */
 struct launch_object {
@@ -20,10 +21,11 @@ struct launch_object {
 
 /*
  * pid is traced by the caller and is in its exec stop. It runs until the dynamic linker is done, and each of
- * these files is mapped at its address, if there is room; all else is where the kernel chooses. 0: it stands in front
- * of the first system call that is not the linker's; 1: it has ended and is reaped, *e says how; -1: it lives, and
- * cannot be followed.
+ * these files is mapped at its address, if there is room; all else is where the kernel chooses. files: where the linker
+ * finds what it opens (files.h); NULL: where it looks. 0: it stands in front of the first system call that is not the
+ * linker's; 1: it has ended and is reaped, *e says how; -1: it lives, and cannot be followed.
  */
-int launch_place_objects(pid_t pid, const struct launch_object *v, unsigned n, struct err *e);
+int launch_place_objects(pid_t pid, const struct launch_object *v, unsigned n, const struct launch_files *files,
+			 struct err *e);
 
 #endif
