@@ -204,6 +204,51 @@ static bool plain_is_wanted(void)
 	return cell && str_eq(cell, "plain");
 }
 
+static int end_at_once(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+static int make_cell(struct err *e)
+{
+	struct cell cell;
+	int status;
+
+	return userns_enter(e) || cell_start(end_at_once, NULL, &cell, e) || cell_join(&cell, &status, e) ? -1 : 0;
+}
+
+/*
+ * A user namespace may be allowed, and what a cell needs refused in it, as a /proc of its own where another one is
+ * masked. In a fork, since no process leaves a user namespace.
+ */
+static int try_cell(struct err *e)
+{
+	cleanup_close int ours = -1, theirs = -1;
+	struct err why = {0};
+	int fds[2];
+	pid_t pid;
+
+	if (userns_has_admin())
+		return 0;
+	if (pipe2(fds, O_CLOEXEC))
+		return err_errno(e, ERR_INTERNAL, "pipe");
+	ours = fds[0];
+	theirs = fds[1];
+	pid = fork();
+	if (!pid) {
+		make_cell(&why);
+		_exit(write_full(theirs, &why, sizeof(why)) ? 1 : 0);
+	}
+	close(steal_fd(&theirs));
+	if (pid < 0 || read_full(ours, &why, sizeof(why)) != sizeof(why))
+		err_set(&why, ERR_INTERNAL, "a process that tried to make a cell has ended");
+	if (pid > 0)
+		cell_wait_pid(pid, NULL, e);
+	*e = why;
+	return why.kind ? -1 : 0;
+}
+
 static int start(const struct config *c, int *ready_fd, struct err *e)
 {
 	cleanup_free char *home = home_dir(e);
@@ -215,7 +260,7 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 		return -1;
 	if (!c->foreground && (detach(e) || redirect(log_path, e)))
 		return -1;
-	if (plain_is_wanted() || userns_enter(e)) {
+	if (plain_is_wanted() || try_cell(e) || userns_enter(e)) {
 		log_warn("cells have no namespaces: %s", e->kind ? e->text : "FRED_CELL=plain");
 		*e = (struct err){0};
 		plain = true;

@@ -15,6 +15,8 @@ struct landlock_paths {
 	char *const *write; /* files that are read and written as well */
 };
 
+/* A variable of the environment, for tests: as on a kernel with this version, a digit, or an older one. */
+#define LANDLOCK_MOST "FRED_LANDLOCK"
 /* The kernel's version of it; 0: it has none. */
 int landlock_version(void);
 /* From this version on, it keeps signals inside, too (Linux 6.12). */

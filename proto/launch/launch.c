@@ -360,19 +360,20 @@ static int place(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, s
 		       : 0;
 }
 
-static int give_names(const struct launch_spec *s, pid_t pid, struct err *e)
-{
-	const char *why = s->files ? files_begin(pid, s->top, s->files, s->path) : NULL;
-
-	return why ? err_set(e, ERR_HOST, "cannot start the program from the recording's copies: %s", why) : 0;
-}
-
 static int give_id(const struct launch_spec *s, pid_t pid, struct err *e)
 {
-	const char *why =
-		s->confine && s->confine->own_id ? confine_give_id(pid, s->top || s->files, s->confine) : NULL;
+	const char *why = s->confine && s->confine->own_id ? confine_give_id(pid, s->top, s->confine) : NULL;
 
 	return why ? err_set(e, ERR_HOST, "cannot give the program a user ID of its own: %s", why) : 0;
+}
+
+/* As the user that may see the files. */
+static int give_names(const struct launch_spec *s, pid_t pid, struct err *e)
+{
+	const bool placed = s->top || (s->confine && s->confine->own_id);
+	const char *why = s->files ? files_begin(pid, placed, s->files, s->path) : NULL;
+
+	return why ? err_set(e, ERR_HOST, "cannot start the program from the recording's copies: %s", why) : 0;
 }
 
 static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, int sock, struct err *e)
@@ -390,7 +391,7 @@ static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_lim
 	r = follow_to_exec(s, pid, sock, e);
 	if (r > 0)
 		return -1;
-	if (r < 0 || place(s, pid, stack_limit, e) || give_names(s, pid, e) || give_id(s, pid, e) ||
+	if (r < 0 || place(s, pid, stack_limit, e) || give_id(s, pid, e) || give_names(s, pid, e) ||
 	    launch_fix_auxv(pid, s->ids, e))
 		r = -1;
 	else if (s->nobjects || s->files)

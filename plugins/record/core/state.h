@@ -89,7 +89,8 @@ struct thr {
 	uint64_t caller; /* return address of the call in progress, for messages */
 	struct log log;
 	uint32_t ordinal;
-	int tid;
+	int tid; /* the kernel's */
+	int shown_tid; /* the program's: in a replay, that of the recording */
 	struct arena *arena;
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* past its EXIT event: runs free */

@@ -248,7 +248,7 @@ IO(time_t, time, (time_t * when), (when), SYS_time, (long)when)
 
 IO_ID(getpid, SYS_getpid, G.shown_pid)
 IO_ID(getppid, SYS_getppid, G.shown_ppid)
-IO_ID(gettid, SYS_gettid, self->ordinal == 1 ? G.shown_pid : self->tid)
+IO_ID(gettid, SYS_gettid, self->ordinal == 1 ? G.shown_pid : self->shown_tid)
 IO(uid_t, getuid, (void), (), SYS_getuid, 0)
 IO(int, sched_yield, (void), (), SYS_sched_yield, 0)
 

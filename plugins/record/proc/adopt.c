@@ -102,7 +102,7 @@ void adopt_waited(long nr, const long *a, long ret)
 	long pid = nr == SYS_wait4 ? ret : nr == SYS_waitid && ret == 0 && si ? si->si_pid : 0;
 
 	for (uint32_t i = 2; pid > 0 && i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (G.thr[i].own_process && G.thr[i].tid == pid)
+		if (G.thr[i].own_process && G.thr[i].shown_tid == pid)
 			clear_word(&G.thr[i]);
 }
 

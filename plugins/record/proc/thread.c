@@ -171,6 +171,7 @@ static void first_steps(struct thr *t)
 	t->depth = 1;
 	t->selector = 0;
 	self = t;
+	t->shown_tid = G.mode == SHIM_REPLAY ? t->tid : (int)raw0(SYS_gettid);
 	t->tid = (int)raw0(SYS_gettid);
 	if (t->born.fn || t->libc_start)
 		REAL(pthread_setspecific)(exit_key, t); /* the program's own clone shares such things with others */

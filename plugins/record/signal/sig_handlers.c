@@ -154,7 +154,7 @@ static void take_signal(struct thr *t, siginfo_t *si, uint64_t *sp)
 void sig_without_handler(const struct thr *t, int sig)
 {
 	if (!sig_user[sig].handler)
-		raw2(SYS_tkill, t->tid, sig);
+		raw3(SYS_tgkill, raw0(SYS_getpid), t->tid, sig); /* a replay may signal its own process only */
 }
 
 /* The state of a thread at what the first of these signals interrupts. */

@@ -37,7 +37,7 @@ static int in_a_copy(long nr, const long *a, long *ret)
 
 	if (G.mode != SHIM_OFF || !G.ctl)
 		return 0;
-	shown_tid = self->ordinal == 1 ? G.shown_pid : self->tid;
+	shown_tid = self->ordinal == 1 ? G.shown_pid : self->shown_tid;
 	*ret = nr == SYS_getpid ? G.shown_pid : nr == SYS_getppid ? G.shown_ppid : shown_tid;
 	if (nr == SYS_getpid || nr == SYS_getppid || nr == SYS_gettid)
 		return 1;

@@ -20,8 +20,23 @@
 #include "record/sync/sync_group.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 
 /* ---- mutex ---- */
+
+/*
+ * The kernel takes a mutex with priority inheritance whose owner has ended, and writes its own number of the thread
+ * into it: where that is another one than was recorded, libc takes this for another thread's.
+ */
+#define BY_INHERITANCE 0x20 /* in a mutex's kind, of glibc */
+static void show_owner(const struct thr *t, pthread_mutex_t *m)
+{
+	unsigned *word = (unsigned *)&m->__data.__lock, was = *word;
+	unsigned shown = (unsigned)(t->ordinal == 1 ? G.shown_pid : t->shown_tid);
+
+	if (G.pid_ns && (m->__data.__kind & BY_INHERITANCE) && (was & FUTEX_TID_MASK) == (unsigned)t->tid)
+		*word = (was & ~(unsigned)FUTEX_TID_MASK) | shown;
+}
 
 static int replay_mutex(struct thr *t, pthread_mutex_t *m)
 {
@@ -39,6 +54,7 @@ static int replay_mutex(struct thr *t, pthread_mutex_t *m)
 
 		if (real == EBUSY)
 			held(t, RLOG_LOCK, m);
+		show_owner(t, m);
 	}
 	ev_done(t);
 	return (int)ret;

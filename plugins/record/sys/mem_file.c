@@ -4,6 +4,7 @@
  * the write, with the address. A replay writes the same bytes in the same way, also where the memory is
  * write-protected, as the generated code of JIT compilers is.
  */
+#include "record/core/maps.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
 #include "record/event/ev.h"
@@ -12,6 +13,7 @@
 #include "record/sys/sys.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 void mem_file_opened(const char *path, long flags, long fd)
 {
@@ -50,12 +52,49 @@ static int64_t address_of(long nr, const long *a, long written)
 	return at_position ? raw3(SYS_lseek, a[0], 0, 1 /* SEEK_CUR */) - written : a[3];
 }
 
-/* Where that file may not be opened: in a replay without namespaces. */
-static long write_plainly(const struct iovec *from, int64_t at)
-{
-	struct iovec to = {(void *)at, from->iov_len};
+struct place {
+	uint64_t at, hi;
+	long protection;
+};
 
-	return raw6(SYS_process_vm_writev, raw0(SYS_getpid), (long)from, 1, (long)&to, 1, 0);
+static int see_place(const struct map *m, void *arg)
+{
+	struct place *p = arg;
+
+	if (p->at < m->lo || p->at >= m->hi)
+		return 0;
+	p->hi = m->hi;
+	p->protection = (m->perms[0] == 'r' ? PROT_READ : 0) | (m->perms[1] == 'w' ? PROT_WRITE : 0) |
+			(m->perms[2] == 'x' ? PROT_EXEC : 0);
+	return 1;
+}
+
+/* Where that file may not be opened: in a replay without namespaces. */
+static long write_plainly(const char *from, long n, int64_t at)
+{
+	long done = 0;
+
+	while (done < n) {
+		struct place p = {.at = (uint64_t)at + (uint64_t)done};
+		struct iovec to = {(void *)p.at, (size_t)(n - done)}, part = {(char *)from + done, 0};
+		uint64_t page = p.at & ~4095ull;
+		long k;
+
+		if (maps_each(see_place, &p) != 1)
+			break;
+		if (to.iov_len > p.hi - p.at)
+			to.iov_len = p.hi - p.at;
+		part.iov_len = to.iov_len;
+		if (!(p.protection & PROT_WRITE))
+			raw3(SYS_mprotect, page, p.at + to.iov_len - page, p.protection | PROT_READ | PROT_WRITE);
+		k = raw6(SYS_process_vm_writev, raw0(SYS_getpid), (long)&part, 1, (long)&to, 1, 0);
+		if (!(p.protection & PROT_WRITE))
+			raw3(SYS_mprotect, page, p.at + to.iov_len - page, p.protection);
+		if (k <= 0)
+			break;
+		done += k;
+	}
+	return done;
 }
 
 static void write_again(long nr, const long *a, int64_t at, long n)
@@ -66,9 +105,8 @@ static void write_again(long nr, const long *a, int64_t at, long n)
 
 	for (; n > 0; v++) {
 		long k = (long)v->iov_len < n ? (long)v->iov_len : n;
-		struct iovec part = {v->iov_base, (size_t)k};
 
-		if (k && (fd < 0 ? write_plainly(&part, at) : raw4(SYS_pwrite64, fd, v->iov_base, k, at)) != k)
+		if (k && (fd < 0 ? write_plainly(v->iov_base, k, at) : raw4(SYS_pwrite64, fd, v->iov_base, k, at)) != k)
 			break;
 		at += k;
 		n -= k;
