@@ -210,7 +210,7 @@ static void say_tier_2(struct doctor_result *r, int landlock)
 		r->status = DOCTOR_MISSING;
 		return;
 	}
-	buf_add_str(&r->found, "replays begin at the program's start (no checkpoints)");
+	buf_add_str(&r->found, "no checkpoints on disk, but everything else that replays");
 	if (landlock < LANDLOCK_SIGNALS)
 		buf_add_str(&r->found, "; processes that were forked are not replayed (before Linux 6.12)");
 	r->status = DOCTOR_WARN;

@@ -29,11 +29,13 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
+#include "cell/plain.h"
 #include "cell/userns.h"
 #include "ckpt/ckpt.h"
 #include "ckpt/criu_log.h"
 #include "ckpt/dispatch.h"
 #include "ckpt/image_pids.h"
+#include "launch/launch.h"
 
 #define LOG_ROOM 65536u /* bytes */
 #define RESTORE_LOG CELL_RUN_DIR "/restore.log"
@@ -189,6 +191,11 @@ int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err
 	struct err again;
 	int ret;
 
+	if (cell_is_plain())
+		return err_set(
+			e, ERR_HOST,
+			"checkpoints on disk cannot be made without namespaces (in a container, type: " LAUNCH_CONTAINER
+			"; on a host, run fredctl as root)");
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return err_errno(e, ERR_INTERNAL, "cannot make %s", dir);
 	unlink(log);

@@ -76,7 +76,7 @@ static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 
 		if (cursor_step(t, tid, stop, e))
 			return -1;
-		if (stop->kind != STOP_STEP || t->tid != tid)
+		if (stop->kind != STOP_STEP || t->tid != cursor_now(t, tid))
 			return 1;
 		th = cursor_thread(t, tid, e);
 		if (!th || trace_get_regs(th, &r, e))

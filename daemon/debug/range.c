@@ -129,7 +129,7 @@ static int is_within(struct debug *d, pid_t tid, const struct step_range *r, con
 	struct cursor *t = &d->cursor;
 	struct user_regs_struct regs;
 
-	if (stop->kind != STOP_STEP || t->tid != tid)
+	if (stop->kind != STOP_STEP || t->tid != cursor_now(t, tid))
 		return 0;
 	if (t->ops->regs(t, tid, &regs, e))
 		return -1;
@@ -154,8 +154,9 @@ static bool has_called(struct debug *d, pid_t tid, const struct step_range *r, c
 	struct user_regs_struct now;
 	struct err ignored;
 
-	return t->tid == tid && !t->ops->regs(t, tid, &now, &ignored) && now.rsp + sizeof(*ret) == before->rsp &&
-	       (now.rip < r->lo || now.rip >= r->hi) && !breaks_has(&t->breaks, now.rip) &&
+	return t->tid == cursor_now(t, tid) && !t->ops->regs(t, tid, &now, &ignored) &&
+	       now.rsp + sizeof(*ret) == before->rsp && (now.rip < r->lo || now.rip >= r->hi) &&
+	       !breaks_has(&t->breaks, now.rip) &&
 	       !trace_read(cursor_memory(t), now.rsp, ret, sizeof(*ret), &ignored) && *ret > before->rip &&
 	       *ret - before->rip <= CALL_MAX && *ret >= r->lo && *ret < r->hi && !breaks_has(&t->breaks, *ret);
 }
@@ -189,7 +190,7 @@ static int go_through(struct cursor *t, pid_t tid, uint64_t ret, uint64_t sp, st
 			stop->kind = STOP_STEP; /* it is nobody else's */
 		if (stop->kind != STOP_STEP && stop->kind != STOP_LIBRARY)
 			return 0;
-	} while (t->tid != tid || regs.rip != ret || regs.rsp < sp);
+	} while (t->tid != cursor_now(t, tid) || regs.rip != ret || regs.rsp < sp);
 	return 0;
 }
 

@@ -290,7 +290,7 @@ static int explain_exception(struct explain *x, struct err *e)
 	if (what)
 		str_set(&x->failure.what, "%s", what);
 	str_set(&x->chain.v[0].words, "%s", x->failure.text);
-	if (x->t.in.seg.tid != x->tid)
+	if (x->t.in.seg.tid != cursor_now(&x->t, x->tid))
 		explain_note(x, "the last exception before the failure was thrown by another thread");
 	inspect_step(&p, STEP_THROW, NULL, NULL, what, "an exception of type %s was thrown here%s%s", type,
 		     what ? ": " : "", what ? what : "");

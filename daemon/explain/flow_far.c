@@ -102,7 +102,7 @@ int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, stru
 			r = -1;
 		else if (stop.kind != STOP_BREAK)
 			break;
-		else if (x->t.in.seg.tid == f->tid)
+		else if (x->t.in.seg.tid == cursor_now(&x->t, f->tid))
 			r = explain_regs(x, f->tid, regs, e) ? -1 : regs->rsp < now.rsp;
 	}
 	clear_breaks(f, &s);

@@ -206,7 +206,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 		before = flow_text(f, was, f->l.len);
 	else
 		before = xstrdup("not there");
-	others = f->trial && f->tid != x->t.in.seg.tid;
+	others = f->trial && cursor_now(&x->t, f->tid) != x->t.in.seg.tid;
 	f->tid = x->t.in.seg.tid;
 	f->last = f->l.addr;
 	f->derived = false;

@@ -43,8 +43,8 @@ static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
 
 	if (got || f->ended)
 		return got < 0 ? -1 : 1;
-	if (x->t.in.seg.tid == f->tid && !explain_regs(x, f->tid, &r, e) && !explain_insn(x, &r, code, &i, e) &&
-	    insn_kind(&i) == INSN_CALL)
+	if (x->t.in.seg.tid == cursor_now(&x->t, f->tid) && !explain_regs(x, f->tid, &r, e) &&
+	    !explain_insn(x, &r, code, &i, e) && insn_kind(&i) == INSN_CALL)
 		return 0;
 	explain_end(x, END_UNKNOWN, "the call of a function that the value outlived is not found");
 	return 1;

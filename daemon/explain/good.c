@@ -104,7 +104,7 @@ static int look_back(struct explain *x, const char *expr, unsigned pass, uint64_
 			return -1;
 		if (stop.kind != STOP_BREAK)
 			break;
-		if (x->t.in.seg.tid != tid)
+		if (x->t.in.seg.tid != cursor_now(&x->t, tid))
 			continue;
 		if (is_looked_at(n, pass) && holds_here(x, truth, good, next, e))
 			return -1;

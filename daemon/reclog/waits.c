@@ -67,7 +67,7 @@ bool waits_is_asleep(pid_t pid, pid_t tid)
 static size_t span(const struct rlog_waits *at)
 {
 	const uint32_t ends[] = {at->at_tid + 4,    at->at_exited + 4, at->at_blocking + 4, at->at_kind + 4,
-				 at->at_object + 8, at->at_caller + 8, at->at_log + 8};
+				 at->at_object + 8, at->at_caller + 8, at->at_log + 8,	    at->at_shown_tid + 4};
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
@@ -79,12 +79,13 @@ static size_t span(const struct rlog_waits *at)
 static bool read_thread(const struct memory_source *s, uint32_t number, bool blocking, struct waits_thread *t)
 {
 	const struct rlog_waits *at = s->at;
-	uint32_t tid, exited, kind, blocks;
+	uint32_t tid, shown, exited, kind, blocks;
 	uint8_t raw[SPAN_MAX];
 
 	if (!get(s, at->threads + number * at->thread_size, raw, span(at)))
 		return false;
 	memcpy(&tid, raw + at->at_tid, 4);
+	memcpy(&shown, raw + (at->at_shown_tid ? at->at_shown_tid : at->at_tid), 4);
 	memcpy(&exited, raw + at->at_exited, 4);
 	memcpy(&kind, raw + at->at_kind, 4);
 	memcpy(&blocks, raw + at->at_blocking, 4);
@@ -93,6 +94,7 @@ static bool read_thread(const struct memory_source *s, uint32_t number, bool blo
 	memcpy(&t->log, raw + at->at_log, 8);
 	t->thread = number;
 	t->tid = (pid_t)tid;
+	t->shown_tid = (pid_t)shown;
 	t->ended = exited != 0;
 	t->kind = kind < WAIT_KINDS && !t->ended && (blocks || !blocking) ? (enum wait_kind)kind : WAIT_OTHER;
 	return true;
@@ -104,7 +106,7 @@ static const struct waits_thread *by_tid(const struct waits *w, pid_t tid)
 	const struct waits_thread *found = NULL;
 
 	for (size_t i = 0; tid && i < w->n; i++)
-		if (w->v[i].tid == tid && (!found || !w->v[i].ended))
+		if (w->v[i].shown_tid == tid && (!found || !w->v[i].ended))
 			found = &w->v[i];
 	return found;
 }

@@ -16,6 +16,7 @@
 struct waits_thread {
 	uint32_t thread; /* its number */
 	pid_t tid;
+	pid_t shown_tid; /* in locks of the program */
 	enum wait_kind kind; /* 0: it does not wait for another thread, or has a time limit */
 	uint64_t object, caller, log; /* as in rlog/waits.h */
 	uint32_t owner; /* the thread that holds the object, or whose end is awaited; 0: not known, or none in

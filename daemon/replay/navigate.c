@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "cell/plain.h"
 #include "replay/parallel.h"
+#include "replay/variants.h"
 
 #define VARIANTS 8
 #define VARIANTS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/preempt/seek.c */
@@ -25,57 +26,6 @@
 #define MAX_CKPT_BYTES (4ull << 30)
 #define LONG_SEGMENT_S 0.2
 #define RESTART_S 0.05
-
-/*
- * REC/variants.json: {"PROCESS": variant} of timelines that have replayed to their end; {"linear PROCESS": 1} of those
- * that did not in parallel.
- */
-static char *variants_path(const struct rec *rec)
-{
-	return path_join(rec->dir, "variants.json");
-}
-
-static int known(const struct rec *rec, const char *key)
-{
-	cleanup_free char *path = variants_path(rec);
-	json_auto_t *j = NULL;
-	struct err ignored;
-
-	j = json_load_path(path, &ignored);
-	return j ? (int)json_integer_value(json_object_get(j, key)) : 0;
-}
-
-static void remember(const struct rec *rec, const char *key, unsigned value)
-{
-	cleanup_free char *path = variants_path(rec);
-	json_auto_t *j = NULL;
-	struct err ignored;
-
-	if ((unsigned)known(rec, key) == value)
-		return;
-	j = json_load_path(path, &ignored);
-	if (!json_is_object(j)) {
-		json_decref(j);
-		j = json_object();
-	}
-	json_object_set_new(j, key, json_integer((json_int_t)value));
-	if (json_write_path(path, j, 0600, &ignored))
-		log_warn("%s", ignored.text);
-}
-
-static int known_variant(const struct rec *rec, uint32_t process)
-{
-	cleanup_free char *key = str_fmt("%u", process);
-
-	return known(rec, key);
-}
-
-static void remember_variant(const struct rec *rec, uint32_t process, unsigned variant)
-{
-	cleanup_free char *key = str_fmt("%u", process);
-
-	remember(rec, key, variant);
-}
 
 static void show_progress(void *arg, uint64_t event, uint64_t total)
 {
@@ -121,7 +71,7 @@ static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, 
 
 int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx, struct err *e)
 {
-	return init_variant(n, rec, process, (unsigned)known_variant(rec, process), flags, ctx, e);
+	return init_variant(n, rec, process, (unsigned)variants_of(rec, process), flags, ctx, e);
 }
 
 /* For nav_has_other_variant. */
@@ -138,6 +88,7 @@ static void note_divergence(const struct nav *n)
 void nav_fini(struct nav *n)
 {
 	note_divergence(n);
+	forked_drop_all(&n->forked);
 	target_fini(&n->t);
 	ckpt_store_free(n->store);
 	memset(n, 0, sizeof(*n));
@@ -230,11 +181,32 @@ static int restore(struct nav *n, const struct ckpt_meta *m, struct err *e)
 	return 0;
 }
 
+/* The nearest forked checkpoint. 1: there is none that can be used. */
+static int restore_forked(struct nav *n, uint64_t at_most, uint64_t *at)
+{
+	double t0 = clock_s();
+	struct err why = {0};
+
+	while (forked_before(&n->forked, at_most, at)) {
+		if (!forked_restore(&n->forked, *at, &n->t, &why)) {
+			log_info("back to the forked checkpoint at event %llu", (unsigned long long)*at);
+			n->stats.restarts++;
+			n->stats.restart_s += clock_s() - t0;
+			return 0;
+		}
+		log_warn("the forked checkpoint at %llu is of no use: %s", (unsigned long long)*at, why.text);
+		forked_drop(&n->forked, *at);
+	}
+	return 1;
+}
+
 int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
 {
 	struct ckpt_meta want = like(n, at_most), m;
 	struct err ignored;
 
+	if (!restore_forked(n, at_most, at))
+		return 0;
 	while (n->store && ckpt_store_nearest(n->store, &want, &m, &ignored) == 1) {
 		if (restore(n, &m, &ignored) == 0) {
 			*at = nav_at(n);
@@ -312,11 +284,23 @@ static int dump(struct nav *n, struct ckpt_meta *m, struct err *e)
 	return 0;
 }
 
+static int take_forked(struct nav *n, struct err *e)
+{
+	double t0 = clock_s();
+	int r = forked_take(&n->forked, &n->t, e);
+
+	n->stats.checkpoints += !r;
+	n->stats.checkpoint_s += clock_s() - t0;
+	return r;
+}
+
 int nav_checkpoint(struct nav *n, struct err *e)
 {
 	struct ckpt_meta m = like(n, nav_at(n));
 	uint64_t at;
 
+	if (cell_is_plain())
+		return take_forked(n, e);
 	if (!n->store || n->t.ctl->no_checkpoint)
 		return 1;
 	if (nav_ckpt_before(n, nav_at(n), &at) && at == nav_at(n))
@@ -342,7 +326,9 @@ bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at)
 	struct ckpt_meta want = like(n, event), m;
 	struct err ignored;
 
-	if (!n->store || ckpt_store_nearest(n->store, &want, &m, &ignored) != 1)
+	if (!n->store)
+		return forked_before(&n->forked, event, at);
+	if (ckpt_store_nearest(n->store, &want, &m, &ignored) != 1)
 		return false;
 	*at = m.event;
 	return true;
@@ -359,7 +345,9 @@ bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at)
 	struct err ignored;
 	bool found = false;
 
-	if (!n->store || ckpt_store_list(n->store, &l, &ignored))
+	if (!n->store)
+		return forked_after(&n->forked, event, at);
+	if (ckpt_store_list(n->store, &l, &ignored))
 		return false;
 	for (size_t i = 0; i < l.n; i++) {
 		if (!same_timeline(n, &l.v[i]) || l.v[i].event <= event || (found && l.v[i].event >= *at))
@@ -375,6 +363,7 @@ int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e)
 {
 	struct ckpt_meta want = like(n, event), m;
 
+	forked_drop(&n->forked, event);
 	if (!n->store || ckpt_store_nearest(n->store, &want, &m, e) != 1 || m.event != event || m.keep)
 		return 0;
 	/* Another search of this recording may restore it now, or has removed it since it was listed. */
@@ -496,7 +485,7 @@ static bool try_parallel(struct nav *n)
 	struct err why = {0};
 	uint64_t bound;
 
-	if (n->t.variant || known(n->t.rec, key) || !(bound = parallel_bound(&n->t)))
+	if (n->t.variant || variants_known(n->t.rec, key) || !(bound = parallel_bound(&n->t)))
 		return false;
 	if (!nav_begin(n, &why)) {
 		parallel_begin(&n->t, bound);
@@ -505,7 +494,7 @@ static bool try_parallel(struct nav *n)
 	if (n->parallel)
 		return true;
 	log_info("process %u, in parallel: %s", n->t.process, why.text);
-	remember(n->t.rec, key, 1);
+	variants_note(n->t.rec, key, 1);
 	parallel_end(&n->t);
 	return false;
 }
@@ -529,7 +518,7 @@ static int run_to_end(struct nav *n, struct memory_check *memory, bool *diverged
 int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
 	      struct op_ctx *ctx, struct nav *out, struct err *e)
 {
-	unsigned first = (unsigned)known_variant(rec, process);
+	unsigned first = (unsigned)variants_of(rec, process);
 	unsigned variants = rec_one_order(rec, process) ? VARIANTS_ONE_ORDER : VARIANTS;
 	struct err why = {0};
 	unsigned stalls = 0;
@@ -544,7 +533,7 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 		if (parallel && !memory && !i && try_parallel(out))
 			return 0;
 		if (!nav_begin(out, to) && !run_to_end(out, memory, &diverged, to)) {
-			remember_variant(rec, process, variant);
+			variants_set(rec, process, variant);
 			return 0;
 		}
 		log_info("process %u, variant %u: %s", process, variant, to->text);

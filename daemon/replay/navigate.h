@@ -8,6 +8,7 @@
 
 #include "ckpt/store.h"
 #include "reclog/pos.h"
+#include "replay/forked.h"
 #include "replay/memory.h"
 #include "replay/operation.h"
 #include "replay/target.h"
@@ -20,6 +21,7 @@ struct nav_stats {
 struct nav {
 	struct target t;
 	struct ckpt_store *store; /* NULL: this recording's folder cannot be written: no checkpoints */
+	struct forked_list forked; /* in a plain cell, in the place of the store's */
 	struct ckpt_env env;
 	struct op_ctx *ctx; /* for progress; may be NULL */
 	const char *what; /* text of the progress */

@@ -91,6 +91,7 @@ int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e
 	s->tid = target_tid(t, w.thread);
 	if (!s->tid)
 		s->tid = target_tid(t, t->ctl->parked);
+	target_note_tids(t);
 	if (segment_find_gadget(t->pid, &s->gadget, e) || trace_seize(&s->held, t->pid, s->tid, e))
 		return err_wrap(e, "thread %u", w.thread);
 	hand_over(t, w.thread, &s->before);

@@ -159,6 +159,7 @@ void target_fini(struct target *t)
 	if (t->ctl)
 		munmap(t->ctl, (sizeof(struct replay_ctl) + 4095) & ~(size_t)4095);
 	free(t->threads);
+	tids_fini(&t->tids);
 	timeline_free(t->tl);
 	memset(t, 0, sizeof(*t));
 }
@@ -226,6 +227,7 @@ void target_kill(struct target *t)
 	if (t->pid > 0) {
 		pid_t session = getsid(t->pid);
 
+		target_note_tids(t);
 		leave_fifo(); /* trace_prepare takes it again */
 		kill(t->pid, SIGKILL);
 		family_wait(t->pid);

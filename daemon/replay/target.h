@@ -16,6 +16,7 @@
 #include "reclog/rec.h"
 #include "reclog/timeline.h"
 #include "replay/family.h"
+#include "replay/tids.h"
 #include "rlog/replay.h"
 
 #define TARGET_KILLED_BY                                                                                               \
@@ -41,6 +42,7 @@ struct target {
 	pid_t pid; /* 0: none is alive */
 	struct timeline_thread *threads; /* in a plain cell: all that the timeline has, with their recorded TIDs */
 	unsigned nthreads;
+	struct tids tids; /* there: of its processes before this one, too */
 	int cpu; /* the core it is pinned to; -1: none */
 	double slow_s; /* of CPU time between two events, besides what it took when recorded: see stall.h */
 	unsigned stalls; /* runs that got no further */
@@ -93,6 +95,19 @@ void target_snap_kill(pid_t pid);
 static inline pid_t target_tid(const struct target *t, uint32_t thread)
 {
 	return thread < RLOG_MAX_THREADS ? t->ctl->tid[thread] : 0;
+}
+
+/* Notes the TIDs of its threads, for target_now. */
+static inline void target_note_tids(struct target *t)
+{
+	if (t->flags & REPLAY_F_OTHER_PIDS)
+		tids_note(&t->tids, t->ctl);
+}
+
+/* The TID now of a thread that had this one, before the process was started again, maybe. */
+static inline pid_t target_now(const struct target *t, pid_t tid)
+{
+	return t->flags & REPLAY_F_OTHER_PIDS ? tids_now(&t->tids, t->ctl, tid) : tid;
 }
 
 /* The number by which people know this thread of it: the recorded TID, which in a plain cell is not the kernel's. */

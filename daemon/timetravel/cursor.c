@@ -191,6 +191,7 @@ pid_t cursor_memory(const struct cursor *t)
 
 uint32_t cursor_ordinal(const struct cursor *t, pid_t tid)
 {
+	tid = cursor_now(t, tid);
 	for (uint32_t o = 1; o < RLOG_MAX_THREADS; o++)
 		if (target_tid(&t->nav->t, o) == tid)
 			return o;

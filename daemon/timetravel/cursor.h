@@ -142,6 +142,11 @@ void cursor_stop_at_signals(struct cursor *t);
  */
 int cursor_siginfo(struct cursor *t, siginfo_t *info, struct err *e);
 /* A stopped thread, to read registers of. NULL: there is none, e is set. */
+/* In a plain cell a thread gets another TID when its process is started again: which one it has now. */
+static inline pid_t cursor_now(const struct cursor *t, pid_t tid)
+{
+	return t->nav ? target_now(&t->nav->t, tid) : tid;
+}
 struct trace *cursor_thread(struct cursor *t, pid_t tid, struct err *e);
 /* The process whose memory it is. */
 pid_t cursor_memory(const struct cursor *t);

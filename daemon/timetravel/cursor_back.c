@@ -432,7 +432,7 @@ int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint
 
 	*stop = (struct stop){.kind = STOP_STEP};
 	cursor_count_move(t);
-	if (t->mode != CURSOR_INSIDE || tid != t->in.seg.tid)
+	if (t->mode != CURSOR_INSIDE || cursor_now(t, tid) != t->in.seg.tid)
 		return 1;
 	know_what_is_walked(t);
 	r = t->ops->back_over(&t->in, &t->breaks, lo, hi, sp, e);

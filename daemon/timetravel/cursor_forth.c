@@ -331,8 +331,10 @@ int cursor_run_within(struct cursor *t, pid_t tid, const uint64_t *at, unsigned 
 {
 	struct breaks mine, all;
 	uint64_t pc = 0;
-	int r = can_run_within(t, tid, e);
+	int r;
 
+	tid = cursor_now(t, tid);
+	r = can_run_within(t, tid, e);
 	if (r <= 0)
 		return r ? -1 : 1;
 	t->breaks.libraries = true;

@@ -187,7 +187,7 @@ int cursor_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 	cleanup_free uint8_t *was = look(t);
 
 	t->work++;
-	if (cursor_step_few(t, tid, stop, e))
+	if (cursor_step_few(t, cursor_now(t, tid), stop, e))
 		return -1;
 	see(t, was, stop);
 	return 0;
@@ -198,7 +198,7 @@ int cursor_back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 	cleanup_free uint8_t *was = look(t);
 
 	t->work++;
-	if (cursor_back_step_few(t, tid, stop, e))
+	if (cursor_back_step_few(t, cursor_now(t, tid), stop, e))
 		return -1;
 	see(t, was, stop);
 	return 0;

@@ -273,6 +273,7 @@ struct trace *cursor_thread(struct cursor *t, pid_t tid, struct err *e)
 {
 	struct group_thread *th;
 
+	tid = cursor_now(t, tid);
 	if (t->mode == CURSOR_INSIDE)
 		return tid == t->in.seg.tid ? &t->in.now : hold_other(t, tid, e);
 	th = t->mode == CURSOR_GROUP ? group_find(&t->group, tid) : NULL;

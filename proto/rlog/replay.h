@@ -212,6 +212,8 @@ struct replay_ctl {
 	 */
 	uint64_t report_addr;
 	uint64_t report_kinds; /* how many kinds of entries it tells: REPORT_KIND_COUNT; an older recorder: 0 */
+	uint32_t learns_ids; /* with REPLAY_F_OTHER_PIDS, a thread that waited takes `pid` and `tid` from here; an older
+				recorder: 0 */
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);

@@ -38,7 +38,8 @@ struct rlog_waits {
 	uint32_t at_object; /* uint64_t */
 	uint32_t at_caller; /* uint64_t: return address of the call */
 	uint32_t at_log; /* uint64_t: another value when it has made an event */
-	uint32_t reserved;
+	uint32_t at_shown_tid; /* as the program knows it: what libc writes into locks; 0, of an older recorder: at_tid
+				*/
 };
 _Static_assert(sizeof(struct rlog_waits) == 80, "rlog_waits");
 

@@ -77,6 +77,17 @@ void turn_park(struct thr *t, uint32_t state);
 SCRUB(turn_scrub, LEFT_DEEP)
 SCRUB(turn_scrub_done, LEFT_DEEP_DONE)
 
+/* The process may be another one meanwhile, made by the worker of a copy (daemon/replay/forked.h). */
+static void learn_ids(struct thr *t)
+{
+	if (likely(!(G.ctl->flags & REPLAY_F_OTHER_PIDS)))
+		return;
+	if (G.ctl->tid[t->ordinal])
+		t->tid = G.ctl->tid[t->ordinal];
+	if (!G.lookahead)
+		G.pid = G.ctl->pid;
+}
+
 /* Stands still until the worker lets this thread go on. */
 static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 {
@@ -104,6 +115,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 		notify(state); /* nothing can go on from here */
 	}
 	t->stand.there = 0;
+	learn_ids(t);
 	/*
 	 * a thread that stood here while another one went on (replay/segment.h) may come late: the other one is parked
 	 * now
@@ -235,6 +247,7 @@ static __attribute__((noinline)) void wait_turn(struct thr *t)
 		for (; !has_turn(t); slept = 1)
 			sleep_for_turn(t);
 	t->stand.there = 0;
+	learn_ids(t);
 	wait_dying();
 	if (unlikely(slept && G.no_tsc))
 		tsc_arm(); /* the process may have been restored from a checkpoint meanwhile */

@@ -251,7 +251,7 @@ pid_t init_image_pid(uint32_t process)
 /* Replay: what the program was then. */
 void image_show_pid(const struct rlog_image *im)
 {
-	G.shown_pid = im->pid;
+	G.shown_pid = G.thr[1].shown_tid = im->pid;
 	G.shown_ppid = im->ppid;
 	G.pid_ns = im->cell_pid != 0 || (G.ctl->flags & REPLAY_F_OTHER_PIDS);
 	if (im->origin == RLOG_ORIGIN_EXEC)
@@ -268,7 +268,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 		*n = *t;
 	n->ordinal = 1;
 	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
-	n->tid = G.pid;
+	n->tid = n->shown_tid = G.pid;
 	sig_queue_drop(n);
 	held_fork_child(n);
 	G.waits_told = 0;

@@ -16,6 +16,7 @@ static struct rlog_waits where(void)
 		.handlers = (uint64_t)&sig_user[0].handler,
 		.handler_size = sizeof(sig_user[0]),
 		.at_tid = offsetof(struct thr, tid),
+		.at_shown_tid = offsetof(struct thr, shown_tid),
 		.at_exited = offsetof(struct thr, exited),
 		.at_blocking = offsetof(struct thr, blocking),
 		.at_kind = offsetof(struct thr, internal),

@@ -181,7 +181,7 @@ static void first_thread(void)
 	struct thr *t = &G.thr[1];
 
 	t->ordinal = 1;
-	t->tid = G.pid;
+	t->tid = t->shown_tid = G.pid;
 	t->depth = 1;
 	t->arena = heap_arena_main();
 	G.next_thread = 2;
@@ -253,9 +253,11 @@ static void start_replay(char **argv)
 	G.ctl->walk_addr = (uint64_t)walk_enter;
 	G.ctl->report_addr = G.system_heap ? 0 : (uint64_t)&shim_report;
 	G.ctl->report_kinds = REPORT_KIND_COUNT;
+	G.ctl->learns_ids = 1;
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
 	self->tid = G.pid;
+	self->shown_tid = G.shown_pid;
 	own_stack_map(self);
 	own_stack_use(self);
 	G.ctl->tid[1] = self->tid;

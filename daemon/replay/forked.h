@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forked.h: forked checkpoints: states of the replaying process to which it can go back as long as this worker lives,
+ * where CRIU makes no checkpoints (cell/plain.h). Each is a fork of the process, which stands still; its other threads
+ * are noted (trace/threads.h), and are made in another fork of it when it is gone back to.
+ */
+#ifndef FRED_REPLAY_FORKED_H
+#define FRED_REPLAY_FORKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "replay/target.h"
+
+#define FORKED_MAX 24u
+
+struct forked;
+
+struct forked_list {
+	struct forked *v[FORKED_MAX + 1]; /* by event, rising */
+	unsigned n;
+};
+
+/*
+ * Of where the target stands, all of whose threads wait. 1: there is none, since the process is in a state that a fork
+ * does not have (a signal is pending, or memory that forks do not inherit), or writes its output. When there are too
+ * many, the one goes whose neighbours are closest, seen from here.
+ */
+int forked_take(struct forked_list *l, struct target *t, struct err *e);
+/* The last one at or before the event, the first one after it. */
+bool forked_before(const struct forked_list *l, uint64_t event, uint64_t *at);
+bool forked_after(const struct forked_list *l, uint64_t event, uint64_t *at);
+/* The target's process ends, and a copy of the one at this event becomes it. */
+int forked_restore(struct forked_list *l, uint64_t event, struct target *t, struct err *e);
+/* Nothing happens if there is none at this event. */
+void forked_drop(struct forked_list *l, uint64_t event);
+void forked_drop_all(struct forked_list *l);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * variants.h: REC/variants.json: {"PROCESS": variant} of timelines that have replayed to their end; {"linear PROCESS":
+ * 1} of those that did not in parallel.
+ */
+#ifndef FRED_REPLAY_VARIANTS_H
+#define FRED_REPLAY_VARIANTS_H
+
+#include <stdint.h>
+
+#include "reclog/rec.h"
+
+/* The value of a key; 0: it has none. */
+int variants_known(const struct rec *rec, const char *key);
+void variants_note(const struct rec *rec, const char *key, unsigned value);
+/* The variant of an image's timeline. */
+int variants_of(const struct rec *rec, uint32_t process);
+void variants_set(const struct rec *rec, uint32_t process, unsigned variant);
+
+#endif
