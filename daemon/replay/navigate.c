@@ -258,6 +258,31 @@ static uint64_t comes_to(const struct nav *n)
 	return c->stop_at > c->turn && c->stop_at <= c->total ? c->stop_at : c->turn;
 }
 
+static int take_forked(struct nav *n, struct err *e)
+{
+	double t0 = clock_s();
+	int r = forked_take(&n->forked, &n->t, e);
+
+	n->stats.checkpoints += !r;
+	n->stats.checkpoint_s += clock_s() - t0;
+	return r;
+}
+
+#define FORKED_APART 1000u /* events */
+/* Who goes to a place goes back from there: forked checkpoints are the denser the nearer they are to it. */
+static int run_near(struct nav *n, uint64_t to, struct err *e)
+{
+	struct err ignored;
+
+	while (to > nav_at(n) + FORKED_APART) {
+		if (run_to(n, nav_at(n) + (to - nav_at(n)) / 2, NULL, e))
+			return -1;
+		if (take_forked(n, &ignored))
+			break;
+	}
+	return run_to(n, to, NULL, e);
+}
+
 int nav_goto(struct nav *n, uint64_t to, struct err *e)
 {
 	uint64_t at, near;
@@ -269,7 +294,7 @@ int nav_goto(struct nav *n, uint64_t to, struct err *e)
 	    (nav_ckpt_before(n, to, &near) && near > nav_at(n) && worth_restart(n, near)))
 		if (nav_restart(n, to, &at, e))
 			return -1;
-	return run_to(n, to, NULL, e);
+	return cell_is_plain() ? run_near(n, to, e) : run_to(n, to, NULL, e);
 }
 
 static int dump(struct nav *n, struct ckpt_meta *m, struct err *e)
@@ -282,16 +307,6 @@ static int dump(struct nav *n, struct ckpt_meta *m, struct err *e)
 	n->stats.checkpoints++;
 	n->stats.checkpoint_s += clock_s() - t0;
 	return 0;
-}
-
-static int take_forked(struct nav *n, struct err *e)
-{
-	double t0 = clock_s();
-	int r = forked_take(&n->forked, &n->t, e);
-
-	n->stats.checkpoints += !r;
-	n->stats.checkpoint_s += clock_s() - t0;
-	return r;
 }
 
 int nav_checkpoint(struct nav *n, struct err *e)
