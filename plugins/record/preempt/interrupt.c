@@ -27,8 +27,6 @@
 #define SPUN_NS 500000u /* the same of one that spins */
 #define LEAST_NS 1000000u /* of CPU time without an event: who has only waited for a processor does not compute */
 
-static char our_timer; /* its address in a signal says that it is one of these */
-
 static void set_timer(const struct thr *t, long first_ns, long again_ns)
 {
 	struct itimerspec when = {{0, again_ns}, {0, first_ns}};
@@ -43,7 +41,7 @@ static int make_timer(struct thr *t)
 
 	if (t->preempt.timer)
 		return 0;
-	ev.sigev_value.sival_ptr = &our_timer;
+	ev.sigev_value.sival_ptr = (void *)&interrupt_ours;
 	ev._sigev_un._tid = t->tid;
 	if (raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &id))
 		return -1;
@@ -262,13 +260,8 @@ static void tick(struct thr *t, ucontext_t *uc)
 static int is_ours(struct thr *t, const siginfo_t *si)
 {
 	if (!t || si->si_code != SI_TKILL)
-		return si->si_code == SI_TIMER && si->si_value.sival_ptr == &our_timer;
-	if (t->preempt.poked) {
-		t->preempt.poked = 0;
-		return 1;
-	}
-	if (t->preempt.sampled)
-		return 1;
+		return (si->si_code == SI_TIMER || si->si_code == SI_QUEUE) &&
+		       si->si_value.sival_ptr == &interrupt_ours;
 	/* another process of the group waits */
 	if (!gil_wanted(t) || si->si_pid == raw0(SYS_getpid))
 		return 0;

@@ -561,15 +561,25 @@ void gil_preempt(struct thr *t)
 	switch_now(t);
 }
 
+const char interrupt_ours;
+
+static void send(const struct thr *t)
+{
+	siginfo_t si = {.si_signo = SIG_PREEMPT, .si_code = SI_QUEUE};
+
+	si.si_pid = (int)raw0(SYS_getpid);
+	si.si_value.sival_ptr = (void *)&interrupt_ours;
+	raw4(SYS_rt_tgsigqueueinfo, si.si_pid, t->tid, SIG_PREEMPT, &si);
+}
+
 void interrupt_poke(struct thr *t)
 {
 	t->preempt.due = 1;
-	t->preempt.poked = 1;
-	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
+	send(t);
 }
 
 void interrupt_sample(struct thr *t)
 {
 	t->preempt.sampled = 1;
-	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
+	send(t);
 }

@@ -43,6 +43,7 @@ void gil_sleeps(struct thr *t, uint64_t ns); /* before a call that does nothing 
 int gil_wanted(const struct thr *t); /* t holds it and others wait */
 uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU time then */
 void gil_preempt(struct thr *t); /* after the PREEMPT record of t */
+extern const char interrupt_ours; /* its address in a SIG_PREEMPT says that the recorder has sent it */
 void interrupt_poke(struct thr *t); /* called by a thread that waits for t: interrupts t, which makes no event */
 void interrupt_sample(struct thr *t); /* the same, if t spins */
 int threads_alone(const struct thr *t); /* no other thread of the process lives */
