@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real_time.c: real-time signals queue, and each one of them comes, in its order and with its value, however many there are; a
- * SIGTERM among them comes too. To the process and to a thread; let in by a mask, by a wait, and while the program computes.
+ * real_time.c: real-time signals queue, and each one of them comes, in its order and with its value, however many there
+ * are; a SIGTERM among them comes too. To the process, to a thread and to either of two; let in by a mask, by a wait, and
+ * while the program computes. Those that a handler holds back by its mask are pending for whoever looks, in its order,
+ * and over an exec.
  * NOTES: one thread ran at a time
  */
 #include "check.h"
@@ -11,7 +13,9 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #define MANY 10000
 
@@ -62,10 +66,8 @@ static int many(void)
 	return r.rlim_cur < MANY + 1000 ? (int)r.rlim_cur / 2 : MANY;
 }
 
-static void test_blocked(int sig)
+static void test_blocked(int sig, int n)
 {
-	int n = many();
-
 	handle(sig);
 	let_in(SIG_BLOCK, sig);
 	send(sig, n);
@@ -95,6 +97,40 @@ static void test_computing(void)
 		;
 	CHECK(hits[sig] == n && !out_of_order && child > 0);
 	step("computing");
+}
+
+static atomic_int handled;
+
+static void on_either(int sig)
+{
+	(void)sig;
+	CHECK(getppid() > 0);
+	handled++;
+}
+
+static void *handles_some(void *arg)
+{
+	while (handled < *(int *)arg)
+		usleep(1000);
+	return arg;
+}
+
+/* Two threads may handle them. */
+static void test_either(int sig, int n)
+{
+	pthread_t t;
+
+	signal(sig, on_either);
+	let_in(SIG_BLOCK, sig);
+	for (int i = 0; i < n; i++)
+		NEED(kill(getpid(), sig) == 0);
+	NEED(pthread_create(&t, NULL, handles_some, &n) == 0);
+	let_in(SIG_UNBLOCK, sig);
+	handles_some(&n);
+	pthread_join(t, NULL);
+	CHECK(handled == n);
+	handled = 0;
+	step("either thread");
 }
 
 static sem_t sent;
@@ -133,7 +169,6 @@ static void test_thread(void)
 #define BESIDE 70
 
 static sem_t ready, flooded[2]; /* the second: no signal waits any more */
-static atomic_int handled;
 
 static void on_usr1(int sig)
 {
@@ -181,13 +216,102 @@ static void test_many_threads(void)
 	step("many threads");
 }
 
-int main(void)
+static volatile int all, last_hit;
+static const char *program;
+
+static void only(sigset_t *set, int sig)
 {
+	sigemptyset(set);
+	sigaddset(set, sig);
+}
+
+static void takes(int sig, int value)
+{
+	CHECK(value == next_value[sig]++);
+	hits[sig]++;
+}
+
+/* Looks for those that wait: at first by calls that wait for them, and later through a descriptor. */
+static void looks(int sig, siginfo_t *si, void *uc)
+{
+	struct signalfd_siginfo from;
+	siginfo_t other;
+	sigset_t set;
+	int fd;
+
+	on_real_time(sig, si, uc);
+	CHECK(getppid() > 0);
+	only(&set, sig);
+	if (hits[sig] == all / 2) {
+		CHECK(sigqueue(getpid(), sig, (union sigval){.sival_int = all}) == 0); /* after those that wait */
+		NEED(sigtimedwait(&set, &other, &(struct timespec){5, 0}) == sig);
+		takes(sig, other.si_value.sival_int);
+	}
+	if (hits[sig] == all - 20) {
+		CHECK(sigpending(&set) == 0 && sigismember(&set, sig) == 1);
+		only(&set, sig);
+		fd = signalfd(-1, &set, 0);
+		NEED(fd >= 0 && read(fd, &from, sizeof(from)) == sizeof(from));
+		takes(sig, from.ssi_int);
+		close(fd);
+	}
+	last_hit = hits[sig] == all + 1;
+	if (program && hits[sig] == all / 4)
+		execl(program, program, "pending", (char *)0);
+}
+
+static void test_handler_calls(int sig, int n, const char *execs)
+{
+	struct sigaction sa = {.sa_sigaction = looks, .sa_flags = SA_SIGINFO};
+
+	all = n;
+	program = execs;
+	NEED(sigaction(sig, &sa, NULL) == 0);
+	let_in(SIG_BLOCK, sig);
+	send(sig, n);
+	let_in(SIG_UNBLOCK, sig);
+	CHECK(hits[sig] == n + 1 && last_hit && !out_of_order);
+	step("handler calls");
+}
+
+/* What an exec in the handler of `sig` has left: blocked, and each one there. */
+static int count_pending(int sig, int n)
+{
+	siginfo_t si;
+	sigset_t set;
+
+	only(&set, sig);
+	for (int i = n / 4; i < n; i++)
+		NEED(sigtimedwait(&set, &si, &(struct timespec){5, 0}) == sig && si.si_value.sival_int == i);
+	step("pending after an exec");
+	return check_status();
+}
+
+static void test_exec(int sig, const char *self)
+{
+	int status = 1;
+	pid_t child = fork();
+
+	if (!child) {
+		test_handler_calls(sig, 40, self);
+		_exit(1);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return count_pending(SIGRTMIN + 6, 40);
 	signal(SIGTERM, on_term);
-	test_blocked(SIGRTMIN);
-	test_blocked(SIGRTMAX);
+	test_blocked(SIGRTMIN, 2000);
+	test_blocked(SIGRTMAX, 2000);
+	test_exec(SIGRTMIN + 6, argv[0]);
+	test_handler_calls(SIGRTMIN + 7, many(), NULL);
+	test_handler_calls(SIGRTMAX - 1, 200, NULL);
 	test_computing();
 	test_thread();
+	test_either(SIGRTMIN + 8, many());
 	test_many_threads();
 	return check_status();
 }

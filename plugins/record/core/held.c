@@ -12,7 +12,6 @@ static struct {
 	uint32_t state;
 	siginfo_t si;
 } of_process[HELD_SIGNALS];
-static int has_signalfd;
 
 static long send_self(const struct thr *t, const siginfo_t *si)
 {
@@ -95,6 +94,8 @@ static int any(const struct thr *t)
 
 void held_release(struct thr *t)
 {
+	if (G.mode == SHIM_RECORD && t->queue.n)
+		t->pending = 1;
 	if (G.mode != SHIM_RECORD || !any(t))
 		return;
 	for (int i = 0; i < HELD_SIGNALS; i++)
@@ -109,9 +110,7 @@ static uint64_t blocked(const struct thr *t)
 
 int held_shows(const struct thr *t, long nr)
 {
-	if (nr == SYS_signalfd || nr == SYS_signalfd4)
-		has_signalfd = 1;
-	return blocked(t) && (has_signalfd || t->wait_mask || nr == SYS_rt_sigtimedwait || any(t));
+	return blocked(t) && ((G.signalfd & blocked(t)) || t->wait_mask || nr == SYS_rt_sigtimedwait || any(t));
 }
 
 void held_show(struct thr *t)

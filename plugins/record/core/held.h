@@ -14,7 +14,10 @@
  * thread.
  */
 int held_keep(struct thr *t, const siginfo_t *si);
-/* Signals that the program no longer blocks are sent again, at once. */
+/*
+ * The thread's mask changes, or has changed. Signals that the program no longer blocks are sent again, at once; those
+ * in its queue are looked at again at its next event.
+ */
 void held_release(struct thr *t);
 /*
  * Around a call of the calling thread t: while it runs, the kept signals are pending in the kernel. `shows` tells

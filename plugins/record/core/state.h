@@ -43,6 +43,15 @@ struct log {
 };
 
 #define SIG_QUEUE 64
+#define SIG_NUMBERS 65
+
+/* A signal that has arrived and waits; `next` is the number + 1 of the next one of its kind in the queue, or 0. */
+struct queued {
+	siginfo_t si;
+	uint64_t came; /* a count: the oldest one has the least */
+	uint64_t next;
+};
+
 #define LIB_HELD 16
 #define HELD_SIGNALS 2
 
@@ -63,8 +72,6 @@ struct piece {
 #define INTERRUPTED_BY_HANDLER 2 /* one that the program handles */
 
 struct iovec;
-struct more;
-
 enum { CREATES_NOT, CREATES_KEEPS, CREATES_LETS_GO };
 
 struct thr {
@@ -77,7 +84,7 @@ struct thr {
 	enum wait_kind internal; /* ... and only another thread of the process, or a handler, ends it */
 	const void *waits[2]; /* ... for a release of these */
 	const void *released; /* chaos: the object of its last event */
-	volatile int pending; /* signals that arrived while the program's code ran: how many are in queue */
+	volatile int pending; /* signals are in the queue, and perhaps not all of them are blocked */
 	int made_event; /* this call made an event: signals may be delivered at its end */
 	int clean; /* recording: the last record is stamped, and no code of the program ran since */
 	/* recording in parallel, see cs.c */
@@ -96,10 +103,13 @@ struct thr {
 	int exited; /* past its EXIT event: runs free */
 	volatile int creates; /* serial: it is in libc's pthread_create, with the turn; CREATES_... */
 	struct {
-		siginfo_t v[SIG_QUEUE];
-		struct more *more; /* in place of v, once there were too many; NULL: not yet */
-		uint32_t first; /* of a ring: the oldest one */
-	} queue; /* signals that have arrived, `pending` of them: sig_queue.c */
+		struct queued v[SIG_QUEUE], *more; /* those that v has no room for; NULL: there were none yet */
+		uint32_t first[SIG_NUMBERS], last[SIG_NUMBERS]; /* of each signal: numbers + 1 */
+		uint32_t n, used,
+			unused; /* in the queue; places that were used; the first of those that are free again */
+		uint64_t set; /* bits of the signals of which there is one */
+		uint64_t came;
+	} queue; /* signals that have arrived: sig_queue.c */
 	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
 	const struct piece
 		*flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
@@ -115,7 +125,7 @@ struct thr {
 		int timer; /* its number + 1; 0: not made yet */
 		int armed;
 		int due; /* the thread is to be interrupted, so that others can run */
-		int poked, sampled; /* a signal for that is on its way */
+		int sampled; /* a signal for that is on its way */
 		int spins; /* it is to be interrupted because it spins */
 		int stands; /* it was interrupted, and does not go on yet */
 		volatile int joins; /* it is interrupted because one thread runs at a time from now on */
@@ -194,6 +204,7 @@ struct thr {
 struct shim {
 	int mode; /* enum shim_mode */
 	int mt; /* a second thread was created at some time */
+	uint64_t signalfd; /* signals of the program's signalfds: any read or poll may look whether one is pending */
 	int serial;
 	int chaos; /* recording with --sched chaos */
 	int deadlock; /* recording: all threads wait for each other, and that is noted */

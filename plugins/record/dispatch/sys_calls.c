@@ -80,6 +80,15 @@ long call_get_mempolicy(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return sys_do(t, &s, SYS_get_mempolicy, b);
 }
 
+long call_signalfd(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	struct sys_info s = {CLASS_REC, nr == SYS_signalfd ? 3 : 4, {{0}}, {{0}}};
+
+	if (sys_readable((const void *)a[1], 8))
+		G.signalfd |= *(const uint64_t *)a[1];
+	return sys_do(t, &s, nr, a);
+}
+
 /*
  * sigaction and sigprocmask change only this process's own state: run in both modes. They are events
  * because signals are delivered at the end of events.

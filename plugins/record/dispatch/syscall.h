@@ -19,8 +19,8 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc);
 /* --- sys_calls.c --- */
 sys_call call_open, record_sig, replay_sig, call_mincore, call_madvise, call_exit, record_exit_group, replay_exit_group,
 	call_rlimit, call_capget, call_sigaltstack;
-sys_call call_lock, call_futex, call_get_mempolicy, call_namespace, call_get_robust_list, call_name_to_handle_at,
-	call_vm_writev;
+sys_call call_lock, call_futex, call_get_mempolicy, call_signalfd, call_namespace, call_get_robust_list,
+	call_name_to_handle_at, call_vm_writev;
 sys_call call_rseq;
 
 /* --- seccomp_act.c --- */

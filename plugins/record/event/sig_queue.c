@@ -1,126 +1,202 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sig_queue.c: see sig_queue.h. A few signals have room in the thread's struct. More than that come at once when a
- * program queues real-time signals while they are blocked: then the queue moves to an area of its own, until it is
- * empty. That has room for more than the kernel itself keeps for a user by default (RLIMIT_SIGPENDING). Called in
- * handlers.
+ * program queues real-time signals while they are blocked: for these there is an area until the queue is empty. That
+ * has room for more than the kernel itself keeps for a user by default (RLIMIT_SIGPENDING). Those of each number are a
+ * list, so that neither looking for one that is not blocked nor taking it depends on how many wait. Called in handlers.
  */
 #include "record/event/sig_queue.h"
-#include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/store/log.h"
 
-#define FIRST_REAL_TIME 32
+#define STANDARD 0x7fffffffull /* bits of the signals below the first real-time one */
+#define MORE_MAX (SHIM_QUEUE_SIZE / sizeof(struct queued))
 
-struct more {
-	uint32_t waiting[FIRST_REAL_TIME]; /* how many of each of these signals are in the queue */
-	siginfo_t at[];
-};
-#define MORE_MAX ((SHIM_QUEUE_SIZE - sizeof(struct more)) / sizeof(siginfo_t))
-
-static siginfo_t *place(struct thr *t, uint32_t i)
+static struct queued *place(struct thr *t, uint32_t number)
 {
-	return t->queue.more ? &t->queue.more->at[(t->queue.first + i) % MORE_MAX]
-			     : &t->queue.v[(t->queue.first + i) % SIG_QUEUE];
+	return number <= SIG_QUEUE ? &t->queue.v[number - 1] : &t->queue.more[number - 1 - SIG_QUEUE];
 }
 
-static void count(struct thr *t, int sig, uint32_t by)
+/* 0: there is no room. */
+static uint32_t room(struct thr *t)
 {
-	if (t->queue.more && sig < FIRST_REAL_TIME)
-		t->queue.more->waiting[sig] += by;
-}
+	void *area = (void *)(SHIM_QUEUE_ADDR + t->ordinal * SHIM_QUEUE_SIZE);
+	uint32_t i = t->queue.unused;
 
-/* -1: there is no memory. */
-static int grow(struct thr *t)
-{
-	struct more *m = (struct more *)(SHIM_QUEUE_ADDR + t->ordinal * SHIM_QUEUE_SIZE);
-
-	if (raw_failed(raw_mmap(m, SHIM_QUEUE_SIZE, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
-		return -1;
-	for (int i = 0; i < t->pending; i++)
-		m->at[i] = *place(t, (uint32_t)i);
-	t->queue.first = 0;
-	t->queue.more = m;
-	for (int i = 0; i < t->pending; i++)
-		count(t, m->at[i].si_signo, 1);
-	return 0;
-}
-
-static void lost(int sig)
-{
-	note(RLOG_NOTE_UNSUPPORTED, sig, "more signals came at once than could be kept: some were lost");
+	if (i) {
+		t->queue.unused = (uint32_t)place(t, i)->next;
+		return i;
+	}
+	if (unlikely(t->queue.used >= SIG_QUEUE + MORE_MAX))
+		return 0;
+	if (unlikely(t->queue.used >= SIG_QUEUE && !t->queue.more)) {
+		if (raw_failed(raw_mmap(area, SHIM_QUEUE_SIZE, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+			return 0;
+		t->queue.more = area;
+	}
+	return ++t->queue.used;
 }
 
 void sig_queue_put(struct thr *t, const siginfo_t *si)
 {
-	if (unlikely(t->pending >= SIG_QUEUE)) {
-		if (!t->queue.more && grow(t)) {
-			lost(si->si_signo);
-			return;
-		}
-		if (si->si_signo < FIRST_REAL_TIME && t->queue.more->waiting[si->si_signo])
-			return;
-		if ((uint32_t)t->pending >= MORE_MAX) {
-			lost(si->si_signo);
-			return;
-		}
+	int sig = si->si_signo;
+	struct queued *q;
+	uint32_t i;
+
+	if (t->queue.n >= SIG_QUEUE && (STANDARD & t->queue.set & SIG_BIT(sig)))
+		return;
+	i = room(t);
+	if (!i) {
+		note(RLOG_NOTE_UNSUPPORTED, sig, "more signals came at once than could be kept: some were lost");
+		return;
 	}
-	*place(t, (uint32_t)t->pending) = *si;
-	count(t, si->si_signo, 1);
-	t->pending++;
-}
-
-static void shrink(struct thr *t)
-{
-	struct more *m = t->queue.more;
-
-	t->queue.more = 0;
-	t->queue.first = 0;
-	raw2(SYS_munmap, m, SHIM_QUEUE_SIZE);
-}
-
-/* -1: all are blocked. */
-static int first_of(struct thr *t, uint64_t blocked)
-{
-	int found = -1, lowest = FIRST_REAL_TIME;
-
-	for (int i = 0; i < t->pending; i++) {
-		int sig = place(t, (uint32_t)i)->si_signo;
-
-		if (blocked & SIG_BIT(sig))
-			continue;
-		if (found < 0)
-			found = i;
-		if (t->pending > SIG_QUEUE)
-			break; /* a flood of real-time signals */
-		if (sig_is_sync(sig) && sig < lowest) {
-			found = i;
-			lowest = sig;
-		}
-	}
-	return found;
-}
-
-int sig_queue_take(struct thr *t, uint64_t blocked, siginfo_t *si)
-{
-	int i = first_of(t, blocked);
-
-	if (i < 0)
-		return 0;
-	*si = *place(t, (uint32_t)i);
-	count(t, si->si_signo, -1u);
-	for (; i > 0; i--)
-		*place(t, (uint32_t)i) = *place(t, (uint32_t)i - 1);
-	t->queue.first++;
-	if (--t->pending == 0 && unlikely(t->queue.more))
-		shrink(t);
-	return 1;
+	q = place(t, i);
+	q->si = *si;
+	q->came = t->queue.came++;
+	q->next = 0;
+	if (t->queue.set & SIG_BIT(sig))
+		place(t, t->queue.last[sig])->next = i;
+	else
+		t->queue.first[sig] = i;
+	t->queue.last[sig] = i;
+	t->queue.set |= SIG_BIT(sig);
+	t->queue.n++;
+	t->pending = 1;
 }
 
 void sig_queue_drop(struct thr *t)
 {
-	t->pending = 0;
 	if (t->queue.more)
-		shrink(t);
+		raw2(SYS_munmap, t->queue.more, SHIM_QUEUE_SIZE);
+	t->queue.more = 0;
+	t->queue.n = t->queue.used = t->queue.unused = 0;
+	t->queue.set = 0;
+	t->pending = 0;
+}
+
+/* 0: all are blocked. */
+static int first_of(struct thr *t, uint64_t blocked)
+{
+	int found = 0;
+
+	for (uint64_t left = t->queue.set & ~blocked; left; left &= left - 1) {
+		int sig = __builtin_ctzll(left) + 1;
+
+		if (sig_is_sync(sig))
+			return sig;
+		if (!found || place(t, t->queue.first[sig])->came < place(t, t->queue.first[found])->came)
+			found = sig;
+	}
+	return found;
+}
+
+static void take(struct thr *t, int sig, siginfo_t *si)
+{
+	uint32_t i = t->queue.first[sig];
+	struct queued *q = place(t, i);
+
+	*si = q->si;
+	if (q->next)
+		t->queue.first[sig] = (uint32_t)q->next;
+	else
+		t->queue.set &= ~SIG_BIT(sig);
+	q->next = t->queue.unused;
+	t->queue.unused = i;
+	if (--t->queue.n == 0)
+		sig_queue_drop(t);
+}
+
+int sig_queue_take(struct thr *t, uint64_t blocked, siginfo_t *si)
+{
+	int sig = first_of(t, blocked);
+
+	if (sig)
+		take(t, sig, si);
+	return sig != 0;
+}
+
+/* It certainly was sent to the process; SIGPIPE and SIGXFSZ are sent by the kernel to the thread that made the call. */
+static int is_for_process(const siginfo_t *si)
+{
+	int sig = si->si_signo;
+
+	return (si->si_code == SI_USER || si->si_code == SI_KERNEL || (sig == SIGCHLD && si->si_code > 0)) &&
+	       sig != SIGPIPE && sig != SIGXFSZ;
+}
+
+/* The kernel keeps it until the program lets it in, waits for it or asks for it. */
+static void give_back(struct thr *t, int sig)
+{
+	siginfo_t si;
+
+	take(t, sig, &si);
+	if (is_for_process(&si))
+		raw3(SYS_rt_sigqueueinfo, t->tid, sig, &si);
+	else
+		raw4(SYS_rt_tgsigqueueinfo, raw0(SYS_getpid), t->tid, sig, &si);
+}
+
+/* Those that the kernel has got since come after those that are here. */
+static void take_later_ones(struct thr *t, int sig)
+{
+	const struct timespec none = {0, 0};
+	uint64_t set = SIG_BIT(sig);
+	siginfo_t si;
+
+	while (raw4(SYS_rt_sigtimedwait, &set, &si, &none, 8) == sig)
+		sig_queue_put(t, &si);
+}
+
+/* which: signals that the kernel blocks. */
+static void give_back_all(struct thr *t, uint64_t which)
+{
+	for (uint64_t left = t->queue.set & which; left; left &= left - 1) {
+		int sig = __builtin_ctzll(left) + 1;
+
+		if (!(STANDARD & SIG_BIT(sig)))
+			take_later_ones(t, sig);
+		while (t->queue.set & SIG_BIT(sig))
+			give_back(t, sig);
+	}
+}
+
+/* Real-time signals to the process: one for each other thread, once those took the ones that it was given before. */
+static void offer(struct thr *t)
+{
+	uint64_t waiting = 0;
+
+	if (raw2(SYS_rt_sigpending, &waiting, 8))
+		return;
+	for (uint64_t left = t->queue.set & ~(STANDARD | waiting | sig_never_blocked()); left; left &= left - 1) {
+		int sig = __builtin_ctzll(left) + 1;
+
+		for (uint32_t i = 2; i < G.next_thread && (t->queue.set & SIG_BIT(sig)); i++) {
+			if (!is_for_process(&place(t, t->queue.first[sig])->si))
+				break;
+			give_back(t, sig);
+		}
+	}
+}
+
+void sig_queue_keep(struct thr *t)
+{
+	give_back_all(t, STANDARD & ~sig_never_blocked());
+	if (G.mt && t->queue.n)
+		offer(t);
+	t->pending = 0;
+}
+
+void sig_queue_show(struct thr *t, long nr)
+{
+	uint64_t all = SIG_QUEUE_BLOCKS, which = G.signalfd, blocked;
+
+	if (t->wait_mask || nr == SYS_rt_sigtimedwait || nr == SYS_rt_sigpending || nr == SYS_execve ||
+	    nr == SYS_execveat)
+		which = ~0ull;
+	if (!(t->queue.set & which))
+		return;
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &blocked, 8);
+	give_back_all(t, blocked & which);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, 0, 8);
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* sig_queue.h: signals that came while a thread could not handle them, in the order in which they came. */
+/*
+ * sig_queue.h: signals that came while a thread could not handle them, in the order in which they came. The kernel has
+ * handed them out, so what looks for pending signals does not see them: sig_queue_show.
+ */
 #ifndef FRED_RECORD_SIG_QUEUE_H
 #define FRED_RECORD_SIG_QUEUE_H
 
+#include "record/core/sigaction.h"
 #include "record/core/state.h"
 
+/* Blocked while the queue is touched: the program may use SIG_PREEMPT, too. */
+#define SIG_QUEUE_BLOCKS (~SIG_OURS | SIG_BIT(SIG_PREEMPT))
+
 /*
- * t->pending says how many are in it. The caller must block all but the recorder's own signals. A real-time signal is
- * queued each time that it is sent. One below 32 may be merged with one of the same number that waits already, as in
- * the kernel.
+ * t->pending is set while one of them may be let in by the thread's mask. The caller must block
+ * SIG_QUEUE_BLOCKS. A real-time signal is queued each time that it is sent. One below 32 may be merged with one of the
+ * same number that waits already, as in the kernel.
  */
 void sig_queue_put(struct thr *t, const siginfo_t *si);
 /*
@@ -17,5 +24,13 @@ void sig_queue_put(struct thr *t, const siginfo_t *si);
  */
 int sig_queue_take(struct thr *t, uint64_t blocked, siginfo_t *si);
 void sig_queue_drop(struct thr *t); /* all of them: the thread ends, or it is another process's now */
+/*
+ * All of them are blocked by now: those that another thread might handle, and those of which the kernel keeps one at
+ * most, are given back to it. The others stay: a handler that blocks its own signal would else have all of them given
+ * back and taken again each time that it runs.
+ */
+void sig_queue_keep(struct thr *t);
+/* Before a call of the calling thread t: if it looks for pending signals, those that are blocked are given back. */
+void sig_queue_show(struct thr *t, long nr);
 
 #endif

@@ -10,6 +10,7 @@
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
 #include "record/event/ev.h"
+#include "record/event/sig_queue.h"
 #include "record/event/turn.h"
 #include "record/input/input.h"
 #include "record/proc/process.h"
@@ -488,6 +489,7 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		env = build_env(envp, h != 0);
 		tsc_release();
 		limits_before_exec();
+		sig_queue_show(t, nr);
 		sig_show_hidden(t, 1);
 		if (h)
 			lower_stack_limit(h, 1);
@@ -503,6 +505,7 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		}
 	} else {
 		limits_before_exec();
+		sig_queue_show(t, nr);
 		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2]) : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
 	}
 	tsc_arm();

@@ -27,33 +27,21 @@
 #include "record/store/log.h"
 #include "record/sync/heap_detect.h"
 
-/*
- * The mask has changed since the signal came (its handler runs, say): the kernel keeps it until the program lets it in,
- * waits for it or asks for it; for the process, if it certainly was sent to that. 0: it has taken it.
- */
-static long give_back(const struct thr *t, const siginfo_t *si)
-{
-	int sig = si->si_signo;
-	int by_thread = sig == SIGPIPE || sig == SIGXFSZ; /* sent by the kernel to the thread that made the call */
-
-	if ((si->si_code == SI_USER || si->si_code == SI_KERNEL || (sig == SIGCHLD && si->si_code > 0)) && !by_thread)
-		return raw3(SYS_rt_sigqueueinfo, t->tid, sig, si);
-	return raw4(SYS_rt_tgsigqueueinfo, raw0(SYS_getpid), t->tid, sig, si);
-}
-
 void sig_deliver_pending(struct thr *t)
 {
 	if (t->preempt.armed && !t->preempt.due)
 		interrupt_disarm(t);
 	while (t->pending) {
 		siginfo_t si;
-		uint64_t all = ~SIG_OURS, old, sp;
-		int given;
+		uint64_t all = SIG_QUEUE_BLOCKS, old, sp;
+		int taken;
 
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
-		given = !sig_queue_take(t, old | t->hidden, &si) && sig_queue_take(t, 0, &si) && !give_back(t, &si);
+		taken = sig_queue_take(t, old | t->hidden, &si);
+		if (!taken)
+			sig_queue_keep(t);
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
-		if (given)
+		if (!taken)
 			continue;
 		if (!sig_has_handler(si.si_signo)) {
 			sig_without_handler(t, si.si_signo);
@@ -145,7 +133,7 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 
 static void queue(struct thr *t, int sig, const siginfo_t *si)
 {
-	uint64_t all = ~SIG_OURS, old;
+	uint64_t all = SIG_QUEUE_BLOCKS, old;
 
 	if (likely(sig != SIG_PREEMPT)) { /* whose handler is the recorder's, and does not block the others */
 		sig_queue_put(t, si);

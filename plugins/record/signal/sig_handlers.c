@@ -245,7 +245,7 @@ static void let_in(const struct set_up *s)
 static int next_recorded(struct thr *t, const struct set_up *top, siginfo_t *si, uint64_t *frame)
 {
 	let_in(top);
-	while (t->pending && sig_queue_take(t, top->mask | t->hidden, si)) {
+	while (t->queue.n && sig_queue_take(t, top->mask | t->hidden, si)) {
 		if (sig_has_handler(si->si_signo)) {
 			*frame = frame_on(t, top, si->si_signo);
 			sig_record(t, si->si_signo, si, *frame);

@@ -4,6 +4,7 @@
 #include "record/core/own_stack.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
+#include "record/preempt/interrupt.h"
 #include "record/signal/sig.h"
 #include "record/signal/sig_frames.h"
 
@@ -66,6 +67,8 @@ int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*f
 	t->stack.uc = own_uc;
 	t->hidden = hidden;
 	held_release(t);
+	if (unlikely(t->pending))
+		interrupt_late(t);
 	if (n)
 		__builtin_memcpy(uc->uc_mcontext.fpregs, (void *)fp, n);
 	copy_context(uc, &f->uc, uc->uc_mcontext.fpregs, 0);

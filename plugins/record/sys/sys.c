@@ -10,6 +10,7 @@
 #include "record/core/held.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
+#include "record/event/sig_queue.h"
 #include "record/event/turn.h"
 #include "record/input/input.h"
 #include "record/sched/gil.h"
@@ -21,6 +22,8 @@
 
 static long call_kernel(struct thr *t, long nr, const long *a)
 {
+	if (unlikely(t->queue.n))
+		sig_queue_show(t, nr);
 	if (unlikely(t->hidden) && held_shows(t, nr))
 		return sys_wait_call(t, nr, a);
 	return unlikely(sys_copies(nr)) ? sys_copy(t, nr, a) : raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);

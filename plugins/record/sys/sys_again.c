@@ -6,6 +6,7 @@
  */
 #include "record/core/held.h"
 #include "record/core/util.h"
+#include "record/event/sig_queue.h"
 #include "record/shm/group.h"
 #include "record/sys/sys.h"
 
@@ -127,6 +128,8 @@ long sys_wait_call(struct thr *t, long nr, const long *a)
 {
 	long ret;
 
+	if (unlikely(t->queue.n))
+		sig_queue_show(t, nr);
 	if (likely(!held_shows(t, nr)))
 		return wait_call(t, nr, a);
 	held_show(t);
