@@ -16,7 +16,7 @@ const char *config_help(void)
 	       "The daemon of fred. fredctl starts it when it is needed.\n"
 	       "\n"
 	       "  -f, --foreground       stay in the foreground, log to standard error\n"
-	       "      --idle SECONDS     end after so long without clients; 0: never (600)\n"
+	       "      --idle SECONDS     end after this time without clients; 0: never (600)\n"
 	       "      --log-level LEVEL  error, warn, info or debug (info)\n"
 	       "      --check-checkpoint dump and restore a process in a cell\n"
 	       "      --check-criu       run criu check in a cell\n"

@@ -245,11 +245,10 @@ static int recover(struct relay *r, struct err *e)
 {
 	do {
 		if (r->lost++ == LOST_MAX)
-			return err_set(e, ERR_INTERNAL, "%u workers were lost one after the other", LOST_MAX);
+			return err_set(e, ERR_INTERNAL, "%u workers ended in succession", LOST_MAX);
 		progress_line_fini(&r->b->line);
 		progress_line_init(&r->b->line, r->b->cli);
-		fprintf(stderr,
-			"\nfred: the worker of this session has ended; another one goes back to the last stop\n");
+		fprintf(stderr, "\nfred: the worker of this session has ended; a new one returns to the last stop\n");
 		buf_clear(&r->from_worker.packet);
 		r->from_worker.left = 0;
 		if (bridge_restart(r->b, true, e))

@@ -321,7 +321,7 @@ int session_find(const char *id, bool running, struct session_info *out, struct 
 	if (found)
 		return 0;
 	return id ? err_set(e, ERR_USAGE, "there is no session '%s'%s (fredctl sessions)", id, that)
-		  : err_set(e, ERR_USAGE, "there is no session%s: fredctl debug begins one", that);
+		  : err_set(e, ERR_USAGE, "there is no session%s: fredctl debug starts one", that);
 }
 
 /* Removes a checkpoint; renames it first, as the daemon does (daemon/ckpt/store.h). */

@@ -95,7 +95,7 @@ static void got_message(struct client_request *k, const char *line, size_t len)
 	int code;
 
 	if (wire_msg_parse(line, len, &m, &code, k->e)) {
-		err_wrap(k->e, "fredd sent something that is not a message");
+		err_wrap(k->e, "fredd sent data that is not a valid message");
 		k->e->kind = ERR_INTERNAL;
 		fail(k);
 	} else if (m.type == WIRE_MSG_NOTIFICATION) {

@@ -95,7 +95,7 @@ char *paths_recording(const char *name, struct err *e)
 	if (path_is_dir(name))
 		return realpath(name, NULL);
 	if (path_exists(name) && !access(name, X_OK))
-		err_set(e, ERR_USAGE, "%s is a program, and no recording: fredctl record -- %s makes one", name, name);
+		err_set(e, ERR_USAGE, "%s is a program, not a recording: fredctl record -- %s makes one", name, name);
 	else
 		err_set(e, ERR_USAGE, "no such recording: %s (fredctl ls)", name);
 	return NULL;

@@ -317,7 +317,7 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 		return -1;
 	for (unsigned i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (cli_has(cli, fixed[i]) && !str_eq(fixed[i], "sched") && !collect_same(kept, asked, fixed[i]))
-			return err_set(e, ERR_USAGE, "%s: the hunt has another --%s", dir, fixed[i]);
+			return err_set(e, ERR_USAGE, "%s: the hunt has a different --%s", dir, fixed[i]);
 	if (cli->args.n && !json_equal(json_object_get(kept, "argv"), json_object_get(asked, "argv")))
 		return err_set(e, ERR_USAGE, "%s is the hunt of another program; choose another --state", dir);
 	if (cli_has(cli, "timeout"))
@@ -331,10 +331,9 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 	if (hunt_spec_from_json(s, kept, e))
 		return err_wrap(e, "%s/hunt.json", dir);
 	if (!s->runs && !s->until_failure && s->budget_s <= 0)
-		return err_set(
-			e, ERR_USAGE,
-			"%s: nothing says when the hunt is to stop: --runs, --until-failure or --budget is needed",
-			dir);
+		return err_set(e, ERR_USAGE,
+			       "%s: nothing says when the hunt ends: --runs, --until-failure or --budget is needed",
+			       dir);
 	return 0;
 }
 
@@ -348,7 +347,7 @@ static int open_state(const struct cli *cli, const char *dir, struct hunt_spec *
 	if (cli_has(cli, "resume") || (state_exists(dir) && cli_has(cli, "git")))
 		return resume(cli, dir, s, e);
 	if (state_exists(dir) && s->shards == 1 && !getenv("SLURM_JOB_ID"))
-		return err_set(e, ERR_USAGE, "%s: there is a hunt already: --resume goes on with it", dir);
+		return err_set(e, ERR_USAGE, "%s: there is a hunt already: --resume continues it", dir);
 	spec = hunt_spec_json(s);
 	r = state_create(&state, dir, spec, e);
 	state_fini(&state);
@@ -444,10 +443,9 @@ static int exec_bisect(struct cli *cli, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "bisect: which program? usage: fredctl bisect [OPTION...] -- PROGRAM [ARG...]");
 	if (cli_has(cli, "slurm") && cli_has(cli, "git"))
-		return err_set(
-			e, ERR_USAGE,
-			"--git with --slurm: whether a run failed is known when the jobs have ended; `sbatch --wait' "
-			"of a script, and `fredctl bisect --collect DIR --git' after it, tell");
+		return err_set(e, ERR_USAGE,
+			       "--git with --slurm: whether a run failed is known only when the jobs have ended; use "
+			       "`sbatch --wait' with a script, and then `fredctl bisect --collect DIR --git'");
 	r = get_spec(cli, &s, e);
 	if (!r)
 		r = cli_has(cli, "slurm") ? slurm_submit(cli_values(cli, "slurm"), cli_value(cli, "state"), e)

@@ -76,7 +76,7 @@ static void print(const struct cli *cli, const json_t *r)
 		printf("suppressed by %s: %lld\n", out_str(f, "name", "?"), (long long)out_int(f, "count"));
 	if (!json_array_size(list))
 		puts(json_is_true(json_object_get(r, "clean")) ? "no memory error"
-							       : "no memory error in what was looked at");
+							       : "no memory error in what was examined");
 	if (!cli->quiet)
 		printf("%lld accesses, %lld bytes in %lld blocks allocated and reachable at the end, %.2f s\n",
 		       (long long)out_int(stats, "accesses"), (long long)out_int(reachable, "bytes"),
@@ -122,7 +122,7 @@ static void print_races(const struct cli *cli, const json_t *r)
 
 	json_array_foreach((json_t *)list, i, f) print_race(i + 1, f);
 	if (!json_array_size(list))
-		puts(json_is_true(json_object_get(r, "clean")) ? "no race" : "no race in what was looked at");
+		puts(json_is_true(json_object_get(r, "clean")) ? "no race" : "no race in what was examined");
 	if (!cli->quiet)
 		printf("%lld accesses, %lld of %lld events, %.2f s\n", (long long)out_int(stats, "accesses"),
 		       (long long)out_int(stats, "checked"), (long long)out_int(stats, "events"),
@@ -203,7 +203,7 @@ static int exec_check(struct cli *cli, struct err *e)
 	while (i < sizeof(checks) / sizeof(checks[0]) && strcmp(cli->args.s[0], checks[i].what) != 0)
 		i++;
 	if (i == sizeof(checks) / sizeof(checks[0]))
-		return err_set(e, ERR_USAGE, "check '%s': what can be checked is: memory, races", cli->args.s[0]);
+		return err_set(e, ERR_USAGE, "check '%s': memory and races can be checked", cli->args.s[0]);
 	if (check_reports(cli, e))
 		return -1;
 	for (size_t k = 0; i && k < sizeof(of_memory) / sizeof(of_memory[0]); k++)

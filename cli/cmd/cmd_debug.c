@@ -34,11 +34,11 @@ static json_t *open_session(const struct cli *cli, struct session *s, struct err
 	int r = 0;
 
 	if (pid && (id || cli->args.n || cli_has(cli, "process"))) {
-		err_set(e, ERR_USAGE, "--pid: the process says which recording is meant");
+		err_set(e, ERR_USAGE, "--pid: the process determines the recording");
 		return NULL;
 	}
 	if (id && (cli->args.n || cli_has(cli, "process"))) {
-		err_set(e, ERR_USAGE, "--resume: the session says which recording and process it is of");
+		err_set(e, ERR_USAGE, "--resume: the session determines the recording and the process");
 		return NULL;
 	}
 	if (id)

@@ -30,11 +30,11 @@ static void print(const struct cli *cli, const json_t *r)
 	const json_t *parts = json_object_get(r, "parts"), *order = json_object_get(r, "order");
 
 	if (!json_is_true(json_object_get(r, "differ"))) {
-		puts("no difference: each thread did the same, and they came to all locks in the same order");
+		puts("no difference: each thread did the same, and threads acquired all locks in the same order");
 		return;
 	}
 	if (json_is_object(parts)) {
-		printf("the threads do the same up to their event %lld, and then part:\n\n",
+		printf("the threads do the same up to their event %lld, and then differ:\n\n",
 		       (long long)out_int(parts, "index"));
 		print_side("good", json_object_get(parts, "good"));
 		putchar('\n');
@@ -43,9 +43,9 @@ static void print(const struct cli *cli, const json_t *r)
 		puts("each thread did the same");
 	}
 	if (json_is_object(order)) {
-		printf("\n%sin another order, from time %lld at the object on:\n\n",
-		       json_is_object(parts) ? "before or after that, threads came to a lock "
-					     : "but threads came to a lock ",
+		printf("\n%sin another order, from its acquisition %lld on:\n\n",
+		       json_is_object(parts) ? "before or after that, threads acquired a lock "
+					     : "but threads acquired a lock ",
 		       (long long)out_int(order, "index") + 1);
 		print_side("good", json_object_get(order, "good"));
 		putchar('\n');

@@ -45,7 +45,8 @@ static char *choose(const struct cli *cli, const struct gdb_args *a, bool *rec_w
 {
 	*rec_word = false;
 	if (a->pid)
-		return err_set(e, ERR_USAGE, "%s: a recording is not attached to: fredctl debug -p %s", "-p", a->pid),
+		return err_set(e, ERR_USAGE, "%s: fred-gdb does not attach to a process: fredctl debug -p %s does",
+			       "-p", a->pid),
 		       NULL;
 	if (cli_value(cli, "rec"))
 		return paths_recording(cli_value(cli, "rec"), e);

@@ -70,7 +70,7 @@ static void print_traps(const json_t *traps)
 
 	if (!json_array_size(list))
 		return;
-	printf("\n%12s  trapped (system calls that no wrapper saw), by caller\n", "calls");
+	printf("\n%12s  trapped (system calls without a wrapper), by caller\n", "calls");
 	json_array_foreach((json_t *)list, i, o)
 	{
 		const char *function = json_string_value(json_object_get(o, "function"));
@@ -150,7 +150,7 @@ static void print_sources(const json_t *list)
 			       json_is_true(json_object_get(s, "kept")) ? "" : ", not kept");
 	}
 	if (others > TOP)
-		printf("  and %zu others that changed or are gone\n", others - TOP);
+		printf("  and %zu others that have changed or are missing\n", others - TOP);
 }
 
 static void print_window(const json_t *w)
@@ -169,7 +169,7 @@ static void print_starts(const json_t *list)
 	size_t i;
 
 	json_array_foreach((json_t *)list, i, s)
-		printf("%-16s event %lld of process %lld: what was before is gone (--max-log)\n", "begins at",
+		printf("%-16s event %lld of process %lld: earlier events were removed (--max-log)\n", "begins at",
 		       (long long)out_int(s, "event"), (long long)out_int(s, "process"));
 }
 

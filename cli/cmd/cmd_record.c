@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
 	 "fred system"},
 	{"detect", NULL,
 	 "detect heap damage: check canaries after each block, and keep freed blocks unused for a while. Damage is "
-	 "reported at the end; `fredctl explain` leads to the statement"},
+	 "reported at the end; `fredctl explain` finds the statement"},
 	{"max-log", "SIZE", "keep only the newest SIZE of logs (bytes, or 64K, 8M, 1G)"},
 	{0},
 };
@@ -64,13 +64,13 @@ static json_t *verify(const struct cli *cli, const struct record_opts *o, const 
 		return json_true();
 	}
 	if (e.kind != ERR_NOT_FOUND) {
-		out_note(cli, "it failed (exit code %d); whether its replay does is not known: %s", r->exit_code,
+		out_note(cli, "it failed (exit code %d); whether its replay fails is not known: %s", r->exit_code,
 			 e.text);
 		return NULL;
 	}
 	loud.quiet = false;
 	out_note(&loud,
-		 "it failed (exit code %d), but its replay does not fail in the same way, so that this is not found: "
+		 "it failed (exit code %d), but its replay does not fail in the same way, so the failure is not found: "
 		 "try other seeds. %s",
 		 r->exit_code, e.text);
 	return json_false();
@@ -83,8 +83,7 @@ static void print_notes(const struct cli *cli, const struct record_result *r)
 
 	json_array_foreach(json_object_get(r->meta, "notes"), i, note) out_note(cli, "%s", json_string_value(note));
 	if (json_array_size(json_object_get(r->meta, "damage")))
-		out_note(cli, "--detect found damage in the heap: `fredctl explain %s` leads to the statements",
-			 r->dir);
+		out_note(cli, "--detect found damage in the heap: `fredctl explain %s` finds the statements", r->dir);
 	if (json_object_get(r->meta, "still_running"))
 		out_note(cli, "%lld recorded processes still run; the recording is finished when they end",
 			 (long long)out_int(r->meta, "still_running"));
@@ -123,7 +122,7 @@ static int exec_record(struct cli *cli, struct err *e)
 	if (str_eq(cli_value(cli, "malloc"), "system"))
 		o.malloc_mode = RLOG_MALLOC_SYSTEM;
 	if (cli_has(cli, "detect") && o.malloc_mode == RLOG_MALLOC_SYSTEM)
-		return err_set(e, ERR_USAGE, "--detect needs fred's heap: it cannot look at that of --malloc system");
+		return err_set(e, ERR_USAGE, "--detect needs fred's heap: it cannot check the heap of --malloc system");
 	if (cli_has(cli, "detect"))
 		o.malloc_mode = RLOG_MALLOC_DETECT;
 	ret = record_run(&o, &r, e);

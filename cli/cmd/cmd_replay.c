@@ -24,9 +24,10 @@ static void print_memory(const json_t *m)
 	long long all = out_int(m, "positions"), compared = out_int(m, "compared");
 
 	if (compared)
-		printf("memory and registers at %lld positions: as in an earlier replay\n", compared);
+		printf("memory and registers at %lld positions: the same as in an earlier replay\n", compared);
 	if (all > compared)
-		printf("memory and registers at %lld positions: kept for later ones\n", all - compared);
+		printf("memory and registers at %lld positions: stored, for comparison with later replays\n",
+		       all - compared);
 }
 
 static void print(const struct cli *cli, const json_t *r)

@@ -59,14 +59,14 @@ static void print(const struct cli *cli, const json_t *r)
 	printf("%s turned at ", out_str(r, "expr", "?"));
 	text_position(r);
 	if (!json_is_true(json_object_get(r, "at_end")) && !out_int(json_object_get(r, "position"), "hits"))
-		puts("which time it is there is not known: there is no --at for it");
+		puts("it is not known which pass of this address it is: there is no --at for it");
 	text_location(json_object_get(r, "location"));
 	print_value("before: ", json_object_get(r, "before"));
 	print_value("after:  ", json_object_get(r, "after"));
 	if (json_is_true(json_object_get(r, "may_be_later")))
 		puts(json_is_true(json_object_get(r, "bad_at_events"))
-			     ? "it is bad at each later event; in between two events it may be good for a moment, for "
-			       "not every change was looked at"
+			     ? "it is bad at each later event; between two events it may be good for a moment, since "
+			       "not every change was examined"
 		     : cli_has(cli, "last")
 			     ? "there may be later ones: not all that the expression reads could be watched"
 			     : "there may be later ones: --last looks for them, however long that takes");

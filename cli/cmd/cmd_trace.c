@@ -120,7 +120,7 @@ static int what_of(const struct cli *cli, const char **what, struct err *e)
 			       *what);
 	if (!*what && cli_has(cli, "chrome"))
 		*what = "calls";
-	return *what ? 0 : err_set(e, ERR_USAGE, "trace: say what: --calls, --lines, --insn or --memory");
+	return *what ? 0 : err_set(e, ERR_USAGE, "trace: one of --calls, --lines, --insn and --memory is needed");
 }
 
 static int exec_trace(struct cli *cli, struct err *e)

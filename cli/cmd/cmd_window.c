@@ -28,11 +28,11 @@ static void print(const struct cli *cli, const json_t *r)
 	char log[32], loaded[32], touched[32];
 
 	if (!json_is_true(json_object_get(r, "differ"))) {
-		puts("no difference: each thread did the same, and they came to all locks in the same order");
+		puts("no difference: each thread did the same, and threads acquired all locks in the same order");
 		return;
 	}
 	text_notes(cli, r);
-	printf("the runs part at %s, thread %lld\n", out_str(r, "from", "?"), (long long)out_int(r, "thread"));
+	printf("the runs differ from %s on, thread %lld\n", out_str(r, "from", "?"), (long long)out_int(r, "thread"));
 	print_place(r);
 	printf("from there to the end, %s: %lld instructions, %lld events (%s of the logs), %s of memory first loaded, "
 	       "of "

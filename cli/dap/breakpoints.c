@@ -215,7 +215,7 @@ void dap_data_info(struct dap *d, const json_t *request, const json_t *args)
 	json_t *o = json_pack("{s:o, s:o}", "dataId", object ? dap_text(object) : json_null(), "description",
 			      dap_text(object ? expr
 				       : why  ? why
-					      : "this is nothing in memory"));
+					      : "this is not in memory"));
 
 	if (object)
 		json_object_set_new(o, "accessTypes", json_pack("[s, s, s]", "write", "read", "readWrite"));

@@ -71,7 +71,7 @@ void dap_explain(struct dap *d, const json_t *request, const json_t *args)
 	struct err e;
 
 	if (d->job.pid || !*rec) {
-		dap_refuse(d, request, d->job.pid ? "explain is at work already" : "explain: which recording?");
+		dap_refuse(d, request, d->job.pid ? "explain is already running" : "explain: which recording?");
 		return;
 	}
 	strv_add_all(&argv, (const char *const[]){d->command->s[0], "--json", "--quiet", "explain", rec, NULL});

@@ -241,7 +241,7 @@ void dap_set_variable(struct dap *d, const json_t *request, const json_t *args)
 	if (expr)
 		assign(d, request, thread, frame, expr, dap_str(args, "value", ""));
 	else
-		dap_refuse(d, request, "there is no such variable any more");
+		dap_refuse(d, request, "this variable no longer exists");
 }
 
 void dap_set_expression(struct dap *d, const json_t *request, const json_t *args)
@@ -309,5 +309,5 @@ void dap_exception_info(struct dap *d, const json_t *request, const json_t *args
 			    json_pack("{s:o, s:o, s:s}", "exceptionId", dap_text(d->stop_id), "description",
 				      dap_text(d->stop_text), "breakMode", "always"));
 	else
-		dap_refuse(d, request, "the last stop was none by an exception or a signal");
+		dap_refuse(d, request, "the last stop was not caused by an exception or a signal");
 }

@@ -126,7 +126,7 @@ static int outcome(int status, int *code, struct err *e)
 	*code = WIFEXITED(status) ? WEXITSTATUS(status) : 70;
 	if (WIFEXITED(status))
 		return 0;
-	return err_set(e, ERR_HOST, "gdb was killed by SIG%s: the recording is as it was, start again",
+	return err_set(e, ERR_HOST, "gdb was killed by SIG%s: the recording is unchanged, start again",
 		       sigabbrev_np(WTERMSIG(status)));
 }
 
@@ -203,7 +203,7 @@ static int replace_gdb(struct bridge *b, int status, bool prompted, struct err *
 	if (!prompted)
 		return err_set(e, ERR_HOST, "gdb was killed by SIG%s before it came to its prompt",
 			       sigabbrev_np(WTERMSIG(status)));
-	fprintf(stderr, "\nfred: gdb was killed by SIG%s; another one takes its state over\n",
+	fprintf(stderr, "\nfred: gdb was killed by SIG%s; a new one takes over its state\n",
 		sigabbrev_np(WTERMSIG(status)));
 	return bridge_restart(b, false, e) ? -1 : 1;
 }

@@ -36,7 +36,8 @@ static const struct {
 } commands[] = {
 	{"when", "monitor when", "Where this is: event, time, thread."},
 	{"goto", "monitor later goto " ALL "\n" ARRIVE,
-	 "goto POS: to a position of the recording, as `when` says it; +N and -N: events from here; ckpt:N: checkpoint "
+	 "goto POS: to a position of the recording, as `when` prints it; +N and -N: events from here; ckpt:N: "
+	 "checkpoint "
 	 "N."},
 	{"reverse-watch", "monitor later reverse-watch " ALL "\n" ARRIVE,
 	 "reverse-watch [--good POS] [--bad POS] [--insn] EXPR: back to the statement that made EXPR what it is here "
@@ -66,11 +67,11 @@ static const struct {
 	{"delete bookmark", "monitor delete-bookmark " ALL,
 	 "delete bookmark [NAME...]: forgets these bookmarks, or all.", true},
 	{"checkpoint", "monitor checkpoint",
-	 "Names this position by a number, and keeps an image of the program there."},
+	 "Names this position by a number, and saves an image of the program there."},
 	{"checkpoints", "monitor checkpoints", "Lists the checkpoints."},
 	{"info checkpoints", "monitor checkpoints", "Lists the checkpoints.", true},
 	{"restart", "monitor later restart " ALL "\n" ARRIVE,
-	 "restart N: to checkpoint N. What is GDB's stays as it is."},
+	 "restart N: to checkpoint N. GDB's own state stays as it is."},
 	{"delete checkpoint", "monitor delete-checkpoint " ALL,
 	 "delete checkpoint [N...]: forgets these checkpoints, or all.", true},
 	{"undo", "monitor later undo " ALL "\n" ARRIVE,
@@ -200,7 +201,7 @@ static void add_state(struct buf *b, const char *state)
 		return;
 	}
 	buf_addf(b, "if $_fred_python == 1\npython begin_session(r'''%s''')\nelse\n", state);
-	buf_addf(b, "echo fred: this GDB is without Python: of its own state, only breakpoints are kept\\n\n");
+	buf_addf(b, "echo fred: this GDB has no Python: of its own state, only breakpoints are saved\\n\n");
 	if (!access(breakpoints, F_OK))
 		buf_addf(b, "source %s\n", breakpoints);
 	buf_addf(b, "define hook-stop\nmonitor prompt\nsave breakpoints %s\nend\nend\n", breakpoints);

@@ -382,7 +382,8 @@ static int prepare(struct hunt *h, const char *dir, sigset_t *old, struct err *e
 	if (ledger_read(&h->ledger, e))
 		return -1;
 	if (h->ledger.lost)
-		hunt_note(h, "%u lines of the journals cannot be read: what they told is done again", h->ledger.lost);
+		hunt_note(h, "%u lines of the journals cannot be read: the work that they describe is repeated",
+			  h->ledger.lost);
 	h->limit = local_limit(h->spec);
 	/* of a bounded hunt, blocks are small enough for many tasks */
 	h->block = h->limit == UINT64_MAX || h->limit / 64 > BLOCK_MOST ? BLOCK_MOST : h->limit / 64 + 1;

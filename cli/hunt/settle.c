@@ -150,7 +150,7 @@ static void lost(struct hunt *h, const struct hunt_run *r, const struct err *why
 	if (why->kind == ERR_USAGE || why->kind == ERR_HOST || ++h->lost > LOST_MOST)
 		hunt_fail(h, &e);
 	else
-		hunt_note(h, "%s; it is done again", e.text);
+		hunt_note(h, "%s; it is repeated", e.text);
 }
 
 static void disk_full(struct hunt *h, const struct hunt_run *r)
@@ -158,7 +158,7 @@ static void disk_full(struct hunt *h, const struct hunt_run *r)
 	struct err e;
 
 	again(h, r);
-	err_set(&e, ERR_HOST, "%s: the disk is full; --resume goes on when there is room", h->state.dir);
+	err_set(&e, ERR_HOST, "%s: the disk is full; --resume continues when there is room", h->state.dir);
 	hunt_fail(h, &e);
 }
 
@@ -185,7 +185,7 @@ static bool run_over(struct hunt *h, struct job *j, int status)
 	run_read(&j->run);
 	j->run.pid = 0;
 	if (o->unwanted && str_eq(j->run.ended_for, "disk")) {
-		hunt_note(h, "run %llu was ended: its recording takes too much (--max-disk)",
+		hunt_note(h, "run %llu was ended: its recording takes too much space (--max-disk)",
 			  (unsigned long long)j->run.n);
 		passed(h, &j->run, true);
 		return false;

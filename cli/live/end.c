@@ -136,9 +136,9 @@ int live_detach(void *arg, struct err *e)
 	live_return(l);
 	r = let_go(l, e);
 	if (r)
-		return r < 0 ? -1 : err_set(e, ERR_USAGE, "a signal is on its way to it: continue first");
+		return r < 0 ? -1 : err_set(e, ERR_USAGE, "a signal is pending for it: continue first");
 	live_term_to_debugger(&l->term);
-	out_note(l->o->cli, "process %d runs on, and is recorded to its end: %s", (int)pid, l->rec.result.dir);
+	out_note(l->o->cli, "process %d continues, and is recorded to its end: %s", (int)pid, l->rec.result.dir);
 	fflush(NULL);
 	other = fork();
 	if (other > 0)
@@ -177,7 +177,7 @@ int live_kill(void *arg, struct err *e)
 		return 0;
 	live_return(l);
 	if (l->ending) /* this signal is not what ends it */
-		return let_go(l, e) ? err_set(e, ERR_USAGE, "a signal is on its way to it: continue first")
+		return let_go(l, e) ? err_set(e, ERR_USAGE, "a signal is pending for it: continue first")
 				    : wait_end(l, pid, e);
 	if (is_fatal(stopped_by(l)) && !let_go(l, e)) {
 		end_within(l, pid, LAST_MS);

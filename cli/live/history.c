@@ -208,7 +208,7 @@ static int write_snapshot(struct live *l, struct err *e)
 	int ret = 0;
 
 	if (!th || !th->t.alive)
-		return err_set(e, ERR_USAGE, "thread %d is no more", (int)l->tid);
+		return err_set(e, ERR_USAGE, "thread %d no longer exists", (int)l->tid);
 	if (trace_get_regs(&th->t, &r, e))
 		return -1;
 	if (thread_snapshot_look(&s, &th->t, first_tls(l), live_in_call(l, &th->t, &r), e) ||
@@ -325,8 +325,8 @@ static int recover(struct live *l, const char *packet, struct buf *answer, struc
 	bool aside = l->aside;
 
 	live_return(l);
-	out_note(l->o->cli, "the replay of this session has ended; another one goes back to %s",
-		 aside ? "where the program stands, without what was written" : "the last stop");
+	out_note(l->o->cli, "the replay of this session has ended; a new one returns to %s",
+		 aside ? "the position of the program, without what was written" : "the last stop");
 	if (go_back(l, !aside, e))
 		return -1;
 	l->aside = aside;
@@ -536,7 +536,7 @@ static bool goes_aside(struct live *l, const char *packet)
 		return true;
 	}
 	if (!use || str_eq(use, "written"))
-		say(l, "fred: what was written to a copy of the program is forgotten: what is recorded cannot be "
+		say(l, "fred: what was written to a copy of the program is discarded: what is recorded cannot be "
 		       "changed\n");
 	live_return(l);
 	return false;

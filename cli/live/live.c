@@ -320,8 +320,8 @@ static int restart(void *arg, const char *args, struct rsp_stop *stop, struct er
 	rm_rf(l->session, &ignored);
 	if (l->stuck)
 		r = err_set(e, ERR_HOST,
-			    "the last program died while GDB stepped it over a breakpoint: GDB can run no other one; "
-			    "leave it and begin again");
+			    "the last program died while GDB stepped it over a breakpoint: this GDB cannot run another "
+			    "one; quit it and start again");
 	else
 		r = take_args(l, args, &start, e) || start_program(l, &start, e) ? -1 : 0;
 	live_start_fini(&start);

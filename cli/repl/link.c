@@ -51,7 +51,7 @@ void link_close(struct link *l)
 
 static int ended(struct err *e)
 {
-	return err_set(e, ERR_HOST, "the session has ended: fredctl debug --resume goes on with it");
+	return err_set(e, ERR_HOST, "the session has ended: fredctl debug --resume continues it");
 }
 
 /* More bytes of GDB's; a Ctrl-C goes to the program. */

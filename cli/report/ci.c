@@ -225,7 +225,7 @@ static json_t *related_locations(const json_t *g, const json_t *report)
 	static const struct {
 		const char *key, *bad, *good;
 	} parts[] = {
-		{"order", "threads came to a lock in another order; in the failing run", "in a run that passed"},
+		{"order", "threads acquired a lock in another order; in the failing run", "in a run that passed"},
 		{"parts", "a thread did something else from here on; in the failing run", "in a run that passed"},
 	};
 	json_t *list = json_array();

@@ -287,7 +287,7 @@ static json_t *detail_of(const json_t *g)
 	struct err e;
 
 	if (!*dir) {
-		json_object_set_new(detail, "missing", json_string("the recording was given up"));
+		json_object_set_new(detail, "missing", json_string("the recording was not kept"));
 		return detail;
 	}
 	if (rec_open(dir, &rec, &e)) {

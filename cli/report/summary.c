@@ -47,7 +47,7 @@ char *report_rate(const json_t *group, const json_t *report)
 	const json_t *runs = json_object_get(report, "runs");
 	long long n = report_int(runs, "done") - report_int(runs, "skipped"), assumed = report_int(group, "assumed"),
 		  count = report_int(group, "count");
-	cleanup_free char *more = assumed ? str_fmt("; %lld of them only by the same signs", assumed) : xstrdup("");
+	cleanup_free char *more = assumed ? str_fmt("; %lld of them only look the same", assumed) : xstrdup("");
 
 	if (report_is_check(group))
 		return count > 1 ? str_fmt("%lld times", count) : xstrdup("once");
@@ -70,9 +70,9 @@ char *report_program(const json_t *report)
 
 static const char *why_stopped(const char *why)
 {
-	static const char *const texts[][2] = {{"budget", "; the time was up"},
+	static const char *const texts[][2] = {{"budget", "; the time was used up"},
 					       {"interrupted", "; it was interrupted"},
-					       {"error", "; fred could not go on"}};
+					       {"error", "; fred could not continue"}};
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (str_eq(why, texts[i][0]))

@@ -106,7 +106,7 @@ static void add_cause(struct buf *b, const json_t *g)
 	} else if (!json_is_true(json_object_get(g, "searched"))) {
 		buf_add_str(b, "   its cause has not been looked for yet\n");
 	} else if (!json_is_true(json_object_get(json_object_get(g, "best"), "replays"))) {
-		buf_add_str(b, "   its replay is not what was recorded, so no cause can be named\n");
+		buf_add_str(b, "   its replay differs from the recording, so no cause can be named\n");
 	} else {
 		buf_addf(b, "   %s: %s\n", found ? "cause" : "no cause was found; it failed at",
 			 place ? place : "an unknown place");
@@ -133,7 +133,7 @@ static void add_sides(struct buf *b, const char *what, const json_t *sides)
 {
 	if (!json_is_object(sides))
 		return;
-	buf_addf(b, "   beside a run that passed, %s\n", what);
+	buf_addf(b, "   compared with a run that passed, %s\n", what);
 	add_side(b, "here:  ", json_object_get(sides, "bad"));
 	add_side(b, "there: ", json_object_get(sides, "good"));
 }
@@ -144,7 +144,7 @@ static void add_diff(struct buf *b, const json_t *g)
 	const json_t *diff = json_object_get(g, "diff"),
 		     *rec = json_object_get(json_object_get(g, "best"), "recording");
 
-	add_sides(b, "threads came to a lock in another order:", json_object_get(diff, "order"));
+	add_sides(b, "threads acquired a lock in another order:", json_object_get(diff, "order"));
 	add_sides(b, "a thread did something else from here on:", json_object_get(diff, "parts"));
 	if (json_is_object(diff) && json_is_string(rec))
 		buf_addf(b, "      all of it: fredctl diff %s %s\n", report_str(diff, "good"), json_string_value(rec));
@@ -178,7 +178,7 @@ static void add_best(struct buf *b, const json_t *g)
 		buf_addf(b, "   run %lld, %s: %s\n", report_int(best, "run"), report_str(best, "sched"),
 			 report_str(best, "again"));
 	if (!*rec)
-		buf_add_str(b, "   its recording was given up\n");
+		buf_add_str(b, "   its recording was not kept\n");
 	else if (*report_str(g, "at"))
 		buf_addf(b, "   look: fredctl debug %s --at %s\n", rec, report_str(g, "at"));
 	else
@@ -195,7 +195,7 @@ static void add_group(struct buf *b, size_t number, const json_t *g, const json_
 		buf_add_str(b, report_is_check(g) ? "   how it came to it:\n" : "   from the cause to the failure:\n");
 		add_chain(b, json_object_get(g, "chain"), "      ");
 		if (*report_str(json_object_get(g, "end"), "text"))
-			buf_addf(b, "   it goes back no further: %s\n", report_str(json_object_get(g, "end"), "text"));
+			buf_addf(b, "   the chain ends there: %s\n", report_str(json_object_get(g, "end"), "text"));
 	}
 	if (json_array_size(json_object_get(g, "backtrace"))) {
 		buf_add_str(b, "   stack:\n");

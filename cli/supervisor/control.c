@@ -112,7 +112,7 @@ static char *describe(const struct rlog_control *c, unsigned i)
 	case RLOG_NOTE_UNSUPPORTED:
 		return str_fmt("process %u: not supported: %.231s", n->process, n->text);
 	case RLOG_NOTE_BOUND:
-		return str_fmt("--max-log was given up, the logs grew beyond it: %.231s", n->text);
+		return str_fmt("the limit of --max-log was given up, and the logs grew beyond it: %.231s", n->text);
 	case RLOG_NOTE_NONE:
 		return xstrdup("");
 	case RLOG_NOTE_DEADLOCK:

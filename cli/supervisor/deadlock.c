@@ -51,13 +51,13 @@ static char *conclusion(const struct deadlock *d, const struct rlog_waiting *p, 
 
 	*ends = false;
 	if (!w->all || w->group)
-		return str_fmt("%s, while other threads go on", text);
+		return str_fmt("%s, while other threads continue", text);
 	if (waits_has_handlers((pid_t)p->pid, &p->at))
-		return str_fmt("%s: only a signal's handler can help", text);
+		return str_fmt("%s: only a signal handler can release them", text);
 	if ((pid_t)p->pid != d->pid)
 		return str_fmt("%s, until another process ends this one", text);
 	*ends = true;
-	return str_fmt("%s, and nothing can help: the program was ended by SIGABRT", text);
+	return str_fmt("%s, and nothing can release them: the program was ended by SIGABRT", text);
 }
 
 static void tell(struct deadlock *d, const struct rlog_waiting *p, const struct waits *w)

@@ -104,7 +104,8 @@ static void *keep_limit(void *arg)
 		if (trim(b, &freed, &why))
 			failures++;
 		else if (freed < CHUNK_MIN && ++failures)
-			err_set(&why, ERR_HOST, "what is left is needed, or belongs to threads that wait");
+			err_set(&why, ERR_HOST,
+				"the rest of the logs is still needed, or belongs to threads that wait");
 		else
 			failures = 0;
 	}

@@ -49,7 +49,7 @@ static int change(pid_t tid, struct sud_config *old, const struct sud_config *to
 	else if ((!old || old->mode) && sud_set(tid, to))
 		r = err_errno(e, ERR_HOST, "cannot set the Syscall User Dispatch of thread %d", tid);
 	if (ptrace(PTRACE_DETACH, tid, 0, 0) && !r)
-		r = err_errno(e, ERR_INTERNAL, "cannot let go of thread %d", tid);
+		r = err_errno(e, ERR_INTERNAL, "cannot release thread %d", tid);
 	return r;
 }
 

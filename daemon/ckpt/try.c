@@ -111,7 +111,7 @@ static int ask(struct page *p, pid_t pid, uint32_t times, struct err *e)
 					       seen - THREADS * (n - 1), THREADS, (unsigned)status);
 		}
 		if (p->count[0] != n || p->count[1] != n)
-			return err_set(e, ERR_INTERNAL, "its threads have other memory than before");
+			return err_set(e, ERR_INTERNAL, "the memory of its threads has changed");
 	}
 	return 0;
 }

@@ -51,11 +51,10 @@ static int resolve(struct cutting *c, struct nav *n, const json_t *params, struc
 	struct timeline_point a, b;
 
 	if (n->t.variant)
-		return err_set(
-			e, ERR_USAGE,
-			"%s replays only with unsynchronised events in another order than that of their time: no "
-			"window can be cut out of it",
-			c->rec->dir);
+		return err_set(e, ERR_USAGE,
+			       "%s replays only with its unsynchronised events in an order that differs from their "
+			       "time stamps: no window can be cut out of it",
+			       c->rec->dir);
 	if (nav_resolve(n, from ? from : "start", &a, e) || nav_resolve(n, to ? to : "end", &b, e))
 		return -1;
 	c->from = a.event < first ? first : a.event;
@@ -76,8 +75,8 @@ static int take_checkpoint(struct cutting *c, struct nav *n, struct err *e)
 	int r;
 
 	if (n->t.ctl->no_checkpoint)
-		return err_set(e, ERR_USAGE, "at event %" PRIu64 " no checkpoint can be made: begin elsewhere",
-			       c->from);
+		return err_set(e, ERR_USAGE,
+			       "no checkpoint can be made at event %" PRIu64 ": begin the window elsewhere", c->from);
 	if (ckpt_store_open(root, &store, e))
 		return -1;
 	r = ckpt_store_add(store, &n->env, n->t.pid, files, &m, e);
@@ -93,7 +92,7 @@ static int cut_nav(struct cutting *c, struct nav *n, const json_t *params, struc
 
 	if (resolve(c, n, params, e) || timeline_start_at(n->t.tl, c->from, &c->start, &bytes, e))
 		return -1;
-	n->what = "going to where the window begins";
+	n->what = "going to the start of the window";
 	n->span_hi = 0.4;
 	if (nav_goto(n, c->from, e) || take_checkpoint(c, n, e))
 		return -1;
@@ -183,7 +182,7 @@ static int learn(struct cutting *c, struct nav *n, const struct criu_pages *p, s
 {
 	cleanup_free char *mount = root_rec();
 
-	n->what = "learning what the window needs";
+	n->what = "finding out what the window needs";
 	n->span_lo = 0.4;
 	n->span_hi = 0.7;
 	if (nav_begin(n, e))
@@ -272,8 +271,8 @@ static json_t *result_of(const struct cutting *c, double since)
 			      (json_int_t)(c->to - c->from), "pruned", c->whole == NULL);
 
 	if (c->whole) {
-		cleanup_free char *text =
-			str_fmt("the window has all memory, for a replay of less differs: %s", c->whole);
+		cleanup_free char *text = str_fmt(
+			"the window contains all memory, because a replay with less memory differs: %s", c->whole);
 
 		show_note(r, text);
 	} else {

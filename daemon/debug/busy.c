@@ -129,7 +129,8 @@ static void tell(struct debug *d)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "fred: the way back to where it stood is long: it stands after event %llu now%s\n",
+	snprintf(text, sizeof(text),
+		 "fred: going back to the earlier position takes long: the program is now after event %llu%s\n",
 		 (unsigned long long)cursor_event(&d->cursor),
 		 d->busy.resumed ? " (`undo` goes back)" : ", as `stepi` will show");
 	debug_say(d, text);
@@ -154,8 +155,7 @@ int busy_return(struct debug *d, const struct err *e)
 	if (r)
 		r = go_near(d, b->from.event, &why);
 	if (r)
-		log_warn("the session does not come back to event %llu: %s", (unsigned long long)b->from.event,
-			 why.text);
+		log_warn("the session could not return to event %llu: %s", (unsigned long long)b->from.event, why.text);
 	else if (!exact)
 		tell(d);
 	d->jumped |= !exact && !b->resumed;

@@ -17,7 +17,7 @@ int called_run(struct debug *d, bool step, struct stop *stop, struct err *e)
 	struct err why;
 
 	if (!d->diversion.calls && spoken_begin(&d->spoken, &d->diversion.copy, d->stdio, &why)) {
-		debug_say(d, "fred: what the function writes is not shown: ");
+		debug_say(d, "fred: the function's output is not shown: ");
 		debug_say(d, why.text);
 		debug_say(d, "\n");
 	}
@@ -28,6 +28,6 @@ int called_run(struct debug *d, bool step, struct stop *stop, struct err *e)
 	if (stop->kind != STOP_OVER)
 		return 0;
 	diversion_end(&d->diversion);
-	debug_say(d, "fred: the called function ended the program; the recording stands where it stood\n");
+	debug_say(d, "fred: the called function ended the program; the position in the recording is unchanged\n");
 	return 0;
 }

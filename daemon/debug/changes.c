@@ -186,7 +186,7 @@ static int find(struct changes *c, const struct timeline_point *here, struct buf
 	for (unsigned i = SHOWN_MAX - c->n; i < SHOWN_MAX; i++)
 		show(c, &c->v[i], out);
 	if (c->more || to > nav_first(t->nav))
-		buf_addf(out, "fred: these are the newest %u; earlier changes are not looked for\n", c->n);
+		buf_addf(out, "fred: these are the %u newest changes; earlier ones were not searched for\n", c->n);
 	return 0;
 }
 
@@ -223,7 +223,7 @@ int changes_list(struct debug *d, const char *args, struct buf *out, struct err 
 		return -1;
 	if (cursor_goto_point(&d->cursor, &here, r ? &why : e)) {
 		if (r)
-			log_warn("the session does not come back: %s", why.text);
+			log_warn("the session could not return to its position: %s", why.text);
 		r = -1;
 	}
 	return r;

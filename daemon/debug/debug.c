@@ -14,7 +14,7 @@ void debug_say(struct debug *d, const char *text)
 void debug_end_diversion(struct debug *d)
 {
 	if (diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion))
-		debug_say(d, "fred: what was written is forgotten: a recording cannot be changed\n");
+		debug_say(d, "fred: what was written is discarded: a recording cannot be changed\n");
 	diversion_end(&d->diversion);
 }
 
@@ -23,10 +23,10 @@ void debug_tell_signal(struct debug *d, bool onwards)
 	if (!onwards || d->later || d->jumped || diversion_is_on(&d->diversion))
 		;
 	else if (d->signalled && d->chooses && !d->passes)
-		debug_say(d, "fred: the recorded program got this signal, and gets it here: a recording cannot be "
-			     "changed\n");
+		debug_say(d, "fred: the recorded program received this signal here, and receives it now: a recording "
+			     "cannot be changed\n");
 	else if (d->passes && (!d->signalled || d->passes != d->signal))
-		debug_say(d, "fred: the recorded program did not get this signal here, and goes on as it did: a "
+		debug_say(d, "fred: the recorded program did not receive this signal here, and continues without it: a "
 			     "recording cannot be changed\n");
 	d->passes = 0;
 }

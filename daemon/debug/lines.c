@@ -80,7 +80,7 @@ int lines_set(struct debug *d, const char *args, struct buf *out, struct err *e)
 	if (!parse(&d->lines, &words))
 		return 0;
 	lines_fini(&d->lines);
-	return err_set(e, ERR_USAGE, "lines START LENGTH:LINE ...: '%.40s' is none of that", args);
+	return err_set(e, ERR_USAGE, "lines START LENGTH:LINE ...: '%.40s' does not have this form", args);
 }
 
 static const struct lines_range *find(const struct lines *l, uint64_t pc)

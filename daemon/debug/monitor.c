@@ -241,11 +241,10 @@ static int said(struct debug *d, const char *args, struct buf *out, struct err *
 /* What the user is to be told of the end of history, once. */
 static const char *const history_end_texts[] = {
 	[HISTORY_END_EXACT] = "",
-	[HISTORY_END_ALIKE] =
-		"fred: the state of the live program could not be reached again exactly; history ends with the one "
-		"most like it\n",
-	[HISTORY_END_EARLIER] = "fred: the place of the live program, which computes without a call, is not found: "
-				"history ends before\n",
+	[HISTORY_END_ALIKE] = "fred: the exact state of the live program could not be reached again; history ends at "
+			      "the most similar one\n",
+	[HISTORY_END_EARLIER] = "fred: the live program is computing without calls, and its current place was not "
+				"found in the replay: history ends before it\n",
 };
 
 static int prompt(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -256,12 +255,11 @@ static int prompt(struct debug *d, const char *args, struct buf *out, struct err
 	watched_prompt(&d->watched);
 	d->over = false;
 	if (d->state.inexact)
-		buf_add_str(out, "fred: the state of the last stop could not be reached again exactly; this is the one "
-				 "most like it\n");
+		buf_add_str(out, "fred: the exact state of the last stop could not be reached again; this is the most "
+				 "similar one\n");
 	d->state.inexact = false;
 	if (d->revived)
-		buf_add_str(out, "fred: the process that was replayed here was killed (SIGKILL); another one stands in "
-				 "its place\n");
+		buf_add_str(out, "fred: the replaying process was killed (SIGKILL); another one has replaced it\n");
 	d->revived = false;
 	if (d->cursor.history_end.on)
 		buf_add_str(out, history_end_texts[d->cursor.history_end.found]);
@@ -281,14 +279,14 @@ static int undo(struct debug *d, const char *args, struct buf *out, struct err *
 	bool exact;
 
 	if (*args && str_u64(args, 10, 1, 1u << 30, &n))
-		return err_set(e, ERR_USAGE, "undo N: '%s' is no number of commands", args);
+		return err_set(e, ERR_USAGE, "undo N: '%s' is not a number of commands", args);
 	if (!undo_log_find(&d->state.undo_log, n, e))
 		return -1;
 	debug_end_diversion(d);
 	if (session_state_undo(&d->state, n, &exact, e))
 		return -1;
 	if (!exact)
-		buf_add_str(out, "the state there could not be reached again exactly; this is the one most like it\n");
+		buf_add_str(out, "the exact state there could not be reached again; this is the most similar one\n");
 	d->jumped = true;
 	return 0;
 }
@@ -303,24 +301,23 @@ static const struct {
 	{"bookmark", "bookmark [NAME]: names this position (a number, without a name)", bookmark},
 	{"bookmarks", "the bookmarks", bookmarks},
 	{"delete-bookmark", "delete-bookmark [NAME...]: forgets these bookmarks, or all", delete_bookmarks},
-	{"live", "back to a program that runs; this one does not", no_live},
+	{"live", "returns to the live program; there is none here", no_live},
 	{"goto-bookmark", "goto-bookmark NAME: to a bookmark; `stepi` shows it", go_to_bookmark},
-	{"checkpoint", "names this position by a number, and keeps an image of the process", checkpoint},
+	{"checkpoint", "names this position by a number, and saves an image of the process", checkpoint},
 	{"checkpoints", "the checkpoints", checkpoints},
 	{"restart", "restart N: to a checkpoint; `stepi` shows it", restart},
 	{"delete-checkpoint", "delete-checkpoint [N...]: forgets these checkpoints, or all", delete_checkpoints},
 	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
-	{"lines", "lines START LENGTH:LINE ...: the function's, for steps back that are to be quick in a loop",
+	{"lines", "lines START LENGTH:LINE ...: the lines of the function, which make steps back in a loop fast",
 	 lines_set},
 	{"watch-conditions", "watch-conditions [ADDRESS:LENGTH:CODE]...: of watchpoints, in GDB's bytecode",
 	 watch_conditions},
-	{"over", "over [1]: the steps in ranges that come step over calls", range_over},
-	{"said", "what commands have said since the last prompt, again", said},
+	{"over", "over [1]: whether the next steps in ranges step over calls", range_over},
+	{"said", "repeats what commands have printed since the last prompt", said},
 	{"prompt",
-	 "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected",
-	 prompt},
+	 "prompt [TID]: a command of the debugger has ended (`undo` counts these); TID is the selected thread", prompt},
 	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", undo},
-	{"diverted", "what a copy of the program is there for: a call, what was written, or nothing", diverted},
+	{"diverted", "why there is a copy of the program: a call, a write, or no reason", diverted},
 	{"proc", "proc WHAT: maps, pid, process (its number), auxv, exe, cwd or cmdline of the recorded process",
 	 proc_tell},
 	{"mover", "the id of the thread that moved last, which is selected now", threads_select_mover},

@@ -73,7 +73,7 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 	case RSP_BACK_STEP:
 		return lines_back_step(d, tid, stop, e);
 	}
-	return err_set(e, ERR_INTERNAL, "no such way to go on");
+	return err_set(e, ERR_INTERNAL, "no such way to resume");
 }
 
 static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
@@ -139,8 +139,9 @@ static int stay_true(struct debug *d, struct stop *stop)
 		return -1;
 	if (go_no_earlier_than(d, n, &ignored) && go_no_earlier_than(d, n - 1, &ignored))
 		return -1;
-	text = str_fmt("fred: %s\nfred: up to event %llu, after which it stands now, the replay was as recorded\n",
-		       why.text, (unsigned long long)cursor_event(&d->cursor));
+	text = str_fmt(
+		"fred: %s\nfred: the replay matched the recording up to event %llu, after which the program is now\n",
+		why.text, (unsigned long long)cursor_event(&d->cursor));
 	debug_say(d, text);
 	*stop = (struct stop){.kind = STOP_END};
 	return 0;
@@ -224,7 +225,7 @@ int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, s
 	if (move_or_call(d, how, tid, &stop, e) && stay_true(d, &stop) && has_failed(d, &stop, e))
 		return -1;
 	if (stop.kind == STOP_FIRST)
-		debug_say(d, "fred: this thread begins here; reverse-continue goes on to what was before\n");
+		debug_say(d, "fred: this thread begins here; reverse-continue goes further back\n");
 	tell_end(d, &stop);
 	d->signalled = stop.kind == STOP_SIGNAL || stop.kind == STOP_HANDLER;
 	translate(d, &stop, out);

@@ -292,7 +292,7 @@ static int serve(struct debug *d, const char *socket_path, bool stay, struct err
 		if (!stay)
 			return r;
 		if (r)
-			log_info("a debugger was lost: %s", e->text);
+			log_info("the connection to a debugger was lost: %s", e->text);
 		fd = connect_client(socket_path, &lost);
 		if (fd < 0)
 			return 0;
@@ -309,7 +309,7 @@ static int set_live(struct rec *rec, const struct thread_snapshot *p, struct err
 		if (rec->images[i].head.pid == p->pid)
 			img = &rec->images[i];
 	if (!img)
-		return err_set(e, ERR_USAGE, "process %d has not been recorded yet: it has not come to its first event",
+		return err_set(e, ERR_USAGE, "process %d has not been recorded yet: it has not reached its first event",
 			       (int)p->pid);
 	if (rec_logs_open(rec, img, &logs, e))
 		return -1;
@@ -319,7 +319,7 @@ static int set_live(struct rec *rec, const struct thread_snapshot *p, struct err
 			rec->live.thread = logs[i].head.thread;
 	rec_logs_free(logs, img->nthreads);
 	return rec->live.thread ? 0
-				: err_set(e, ERR_USAGE, "thread %d has not come to its first event yet", (int)p->tid);
+				: err_set(e, ERR_USAGE, "thread %d has not reached its first event yet", (int)p->tid);
 }
 
 /* The image that the request means; with the snapshot of a live program, the image of that program. 0: e is set. */

@@ -68,7 +68,7 @@ static int parse(char *args, struct watch_params *p, struct err *e)
 		else if (strcmp(option, "--nth"))
 			return err_set(e, ERR_USAGE, "reverse-watch: unknown option %s", option);
 		else if (str_u64(word(&args), 10, 1, INT64_MAX, &p->nth))
-			return err_set(e, ERR_USAGE, "reverse-watch --nth N: which one, from 1?");
+			return err_set(e, ERR_USAGE, "reverse-watch --nth N: N is a number from 1");
 	}
 	p->expr = args;
 	return *args ? 0
@@ -95,7 +95,7 @@ static void describe(const struct watch_result *r, struct buf *out)
 	for (size_t i = 0; i < r->notes.n; i++)
 		buf_addf(out, "(%s)\n", r->notes.s[i]);
 	if (r->may_be_later && r->bad_at_events)
-		buf_addf(out, "(it is bad at each later event; in between two events it may be good for a moment)\n");
+		buf_addf(out, "(it is bad at each later event; between two events it may be good for a moment)\n");
 	else if (r->may_be_later)
 		buf_addf(out, "(there may be later ones: --last looks for them)\n");
 }
@@ -109,7 +109,7 @@ static int go_there(struct debug *d, const struct watch_result *r, struct buf *o
 		return cursor_goto_seen(&d->cursor, &r->at, e);
 	if (r->at_end)
 		return cursor_goto_end(&d->cursor, r->at.event, e);
-	buf_addf(out, "(which time it is there is not known: this is the first one after event %llu)\n",
+	buf_addf(out, "(it is not known which pass of this address it is: this is the first one after event %llu)\n",
 		 (unsigned long long)r->at.event);
 	return cursor_goto_seen(&d->cursor, &(struct timeline_point){r->at.event, r->at.pc, 1}, e);
 }
@@ -152,6 +152,6 @@ int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, stru
 	if (!r)
 		return 0;
 	if (e->kind != ERR_CANCELLED && cursor_goto_point(&d->cursor, &here, &why))
-		log_warn("the session does not come back to %s: %s", bad, why.text);
+		log_warn("the session could not return to %s: %s", bad, why.text);
 	return -1;
 }

@@ -52,7 +52,7 @@ bool revive(struct debug *d, struct err *e)
 	*e = why;
 	if (d->cursor.mode == CURSOR_NOWHERE &&
 	    (!d->state.here.words || mark_goto(&d->cursor, &d->state.here, &exact, &why))) {
-		log_warn("the session does not come back to event %llu: %s", (unsigned long long)d->state.here.event,
+		log_warn("the session could not return to event %llu: %s", (unsigned long long)d->state.here.event,
 			 why.text);
 		return false;
 	}

@@ -237,22 +237,21 @@ static void add_notes(struct slicing *s, json_t *r)
 	struct strv notes = {0};
 
 	if (c->unseen || c->lost)
-		strv_take(&notes, str_fmt("%llu segments were not all gone through: the slice may lack what led there",
-					  (unsigned long long)(c->unseen + c->lost)));
+		strv_take(&notes,
+			  str_fmt("%llu segments were not examined completely: the slice may be incomplete there",
+				  (unsigned long long)(c->unseen + c->lost)));
 	if (s->unknown)
-		strv_take(&notes, str_fmt("%llu system calls of the window may have written memory that is not known: "
-					  "what was there before may be in the slice instead",
+		strv_take(&notes, str_fmt("%llu system calls of the window may have written to memory that fred does "
+					  "not know of: the slice may contain earlier writes to it instead",
 					  (unsigned long long)s->unknown));
 	if (s->c.control && control_indirect(s->c.control))
-		strv_take(&notes,
-			  str_fmt("control dependences: %zu indirect jumps are taken to lead where they led in the "
-				  "window, and nowhere else",
-				  control_indirect(s->c.control)));
+		strv_take(&notes, str_fmt("control dependences: of %zu indirect jumps only the targets that they had "
+					  "in the window are known",
+					  control_indirect(s->c.control)));
 	if (s->c.control && control_large(s->c.control))
-		strv_take(&notes,
-			  str_fmt("control dependences: %zu functions are too large: their branches count up to "
-				  "the function's end",
-				  control_large(s->c.control)));
+		strv_take(&notes, str_fmt("control dependences: %zu functions are too large: what follows one of their "
+					  "branches counts as dependent on it",
+					  control_large(s->c.control)));
 	sources_notes(&s->places.sources, &notes);
 	for (size_t k = 0; k < notes.n; k++)
 		show_note(r, notes.s[k]);
@@ -307,7 +306,7 @@ static int run(struct slicing *s, const json_t *params, struct err *e)
 		return -1;
 	if (!s->window.to.pc)
 		return err_set(e, ERR_USAGE,
-			       "slice --to %s: a slice is that of a statement: give the position of an instruction, "
+			       "slice --to %s: a slice belongs to a statement: give the position of an instruction, "
 			       "N/0xPC#HITS",
 			       to);
 	if (instrument_run(&s->i, &s->nav, s->window.from.event, s->window.end, e))

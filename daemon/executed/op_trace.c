@@ -303,9 +303,9 @@ static void add_notes(struct tracing *t, json_t *r)
 	char *text = NULL;
 
 	if (t->rows.n >= t->limit)
-		text = str_fmt("only the first %llu entries were asked for (--limit)", (unsigned long long)t->limit);
+		text = str_fmt("only the first %llu entries are listed (--limit)", (unsigned long long)t->limit);
 	else if (s->unseen || s->lost)
-		text = str_fmt("%llu segments were not all gone through: what was executed there is not told",
+		text = str_fmt("%llu segments were not examined completely: what was executed there is not listed",
 			       (unsigned long long)(s->unseen + s->lost));
 	if (text)
 		show_note(r, text);
@@ -340,7 +340,7 @@ static int what_of(const json_t *params, enum what *what, struct err *e)
 			*what = k;
 			return 0;
 		}
-	return err_set(e, ERR_USAGE, "trace: '%s': what can be told is calls, lines, insn or memory", text);
+	return err_set(e, ERR_USAGE, "trace: '%s' is not one of calls, lines, insn, memory", text);
 }
 
 int op_trace(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)

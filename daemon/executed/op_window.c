@@ -107,7 +107,7 @@ static int follow_good(struct finding *f, struct err *e)
 	struct instrument i;
 	int r;
 
-	op_progress(f->ctx, 0.1, "going through the run that did not fail");
+	op_progress(f->ctx, 0.1, "replaying the run that did not fail");
 	r = replay(f, &ops, &f->good, f->good_from, f->parting.good ? f->parting.good : f->good.total, &i, e);
 	instrument_fini(&i);
 	return r;
@@ -285,11 +285,10 @@ static void add_notes(const struct finding *f, const struct segcur_report *c, js
 		strv_add(&notes, "the programs or their libraries are not the same: the window begins with the event "
 				 "that differs, and not with an instruction before it");
 	if (f->path.too_long)
-		strv_add(&notes,
-			 "the threads executed too much before the event that differs to compare it: the window "
-			 "begins with the event");
+		strv_add(&notes, "the threads executed too many instructions before the event that differs to compare "
+				 "them: the window begins with the event");
 	if (c->unseen || c->lost)
-		strv_take(&notes, str_fmt("%llu segments were not all gone through: the numbers are too small",
+		strv_take(&notes, str_fmt("%llu segments were not examined completely: the numbers are too low",
 					  (unsigned long long)(c->unseen + c->lost)));
 	for (size_t k = 0; k < notes.n; k++)
 		show_note(r, notes.s[k]);

@@ -348,7 +348,7 @@ static int by_loop(struct explain *x, struct inspect *p, int level, const struct
 		r = condition_turned(x, good, frozen, "", bad, e);
 	if (!r) {
 		x->found = true;
-		explain_end(x, END_TRANSITION, "the loop around the statement went on since then");
+		explain_end(x, END_TRANSITION, "since then the loop around the statement has continued");
 	}
 	condition_fini(&loop);
 	if (r == 1 && cursor_goto_point(&x->t, &at, e))
@@ -451,8 +451,9 @@ int because_of_bound(struct explain *x, struct err *e)
 		chain_cut(&x->chain, before);
 		explain_end_instead(x, end, "%s", text ? text : "?");
 	} else {
-		explain_note(x, "a loop counts up to the failure: from there on it is about what `%s' lets it go on to",
-			     c.text);
+		explain_note(
+			x, "a loop ran up to the failure: from there on the chain follows the limit of the loop, `%s'",
+			c.text);
 	}
 	condition_fini(&c);
 	return 0;
@@ -488,7 +489,7 @@ int because_here(struct explain *x, struct err *e)
 		if (r)
 			explain_end_instead(x, end, "%s", text);
 		else
-			explain_note(x, "%s; so this is about why the statement was executed", text);
+			explain_note(x, "%s; so the chain follows why the statement was executed", text);
 	}
 	return 0;
 }

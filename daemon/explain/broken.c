@@ -130,8 +130,8 @@ static void tell_write(struct inspect *p, const struct broken *d)
 		inspect_step(p, STEP_WRITE, NULL, NULL, NULL,
 			     "this wrote past the end of the block of %llu bytes at 0x%llx", size, memory);
 	else if (d->kind == BROKEN_HEADER)
-		inspect_step(p, STEP_WRITE, NULL, NULL, NULL,
-			     "this wrote over what malloc keeps in front of the block at 0x%llx", memory);
+		inspect_step(p, STEP_WRITE, NULL, NULL, NULL, "this wrote over malloc's header of the block at 0x%llx",
+			     memory);
 	else
 		inspect_step(p, STEP_WRITE, NULL, NULL, NULL,
 			     "this wrote to the block of %llu bytes at 0x%llx after it was freed", size, memory);
@@ -160,7 +160,7 @@ int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e)
 	r = to_write(x, &d, e);
 	if (r) {
 		if (r > 0)
-			explain_end(x, END_UNKNOWN, "what wrote over malloc's administration of the heap is not found");
+			explain_end(x, END_UNKNOWN, "what wrote over malloc's own data in the heap is not found");
 		return r < 0 ? -1 : 0;
 	}
 	if (inspect_open(&p, x, e))
@@ -171,6 +171,6 @@ int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e)
 	x->found = true;
 	if (!r && d.kind == BROKEN_LINK)
 		r = tell_free(x, &d, e);
-	explain_end(x, END_COMPUTED, "the write was not meant for malloc's administration of the heap");
+	explain_end(x, END_COMPUTED, "the write was not meant for malloc's own data in the heap");
 	return r;
 }

@@ -78,8 +78,7 @@ int flow_at_birth(struct flow *f, const char *name, const char *function, const 
 		bool frees = flow_is_one_of(who, flow_freeing);
 
 		if (!visibility_is_shim(&x->t.visibility, r.rip)) {
-			inspect_step(&p, STEP_WRITE, name, NULL, NULL, "this wrote over malloc's administration of %s",
-				     name);
+			inspect_step(&p, STEP_WRITE, name, NULL, NULL, "this wrote over malloc's own data of %s", name);
 			explain_end(x, END_COMPUTED, "the heap was damaged");
 		} else if (frees) {
 			inspect_step(&p, STEP_FREE, name, NULL, NULL,

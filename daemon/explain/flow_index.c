@@ -97,7 +97,8 @@ int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const ch
 		return -1;
 	if (got || !flow_read(x, &r, &l, value))
 		return cursor_goto_point(&x->t, at, e) ? -1 : FLOW_ON;
-	explain_note(x, "nothing ever wrote to %s: from there on it is about the index by which it was read", name);
+	explain_note(x, "nothing ever wrote to %s: from there on the chain follows the index with which it was read",
+		     name);
 	f->l = l;
 	memcpy(f->value, value, sizeof(value));
 	f->pointer = f->number = true;

@@ -248,7 +248,7 @@ static int tell_lost(struct flow *f, uint32_t reader, struct err *e)
 		return -1;
 	}
 	inspect_step(&p, STEP_WRITE, NULL, NULL, NULL,
-		     "thread %u wrote it here, between the reading and the writing of thread %u: that is lost",
+		     "thread %u wrote it here, between the read and the write of thread %u: this update is lost",
 		     x->t.in.seg.thread, reader);
 	inspect_close(&p);
 	explain_end(x, END_LOST_UPDATE, "two threads changed the value at the same time");

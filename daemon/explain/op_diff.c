@@ -115,7 +115,7 @@ static int compare(const struct parting_side *g, const struct parting_side *b, j
 
 	json_object_set_new(result, "differ", json_boolean(best.found || order.found));
 	json_object_set_new(result, "threads", threads_json(g, b));
-	op_progress(ctx, 0.3, "looking at what each did");
+	op_progress(ctx, 0.3, "finding out what each thread did");
 	return parting_json(result, "parts", g, b, &best, ctx, e) || parting_json(result, "order", g, b, &order, ctx, e)
 		       ? -1
 		       : 0;

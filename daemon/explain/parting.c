@@ -303,7 +303,7 @@ int parting_check_alike(const struct parting_side *g, const struct parting_side 
 			       g->rec->dir, g->rec->program, b->rec->dir, b->rec->program);
 	if (!same_class(class_of(g), class_of(b))) {
 		cleanup_free char *text = str_fmt(
-			"the schedules are of different kinds (%s, %s): threads come in other orders for this alone",
+			"the schedules are of different kinds (%s, %s), which alone changes the order of threads",
 			class_of(g), class_of(b));
 
 		show_note(result, text);

@@ -71,8 +71,8 @@ int ring_tell(struct explain *x, const uint64_t *word, unsigned n, const char *n
 		return -1;
 	}
 	inspect_step(&p, STEP_WRITE, field, NULL, NULL,
-		     "this made a ring of the list that the loop goes along by %s->%s: of its %u elements, this is the "
-		     "one that was linked last; it was 0x%llx",
+		     "this made the list that the loop follows by %s->%s circular: of its %u elements, this one was "
+		     "linked last; it was 0x%llx",
 		     name, field, n, (unsigned long long)was);
 	inspect_close(&p);
 	explain_end(x, END_TRANSITION, "since this statement the list has no end");

@@ -316,8 +316,9 @@ static int tell_leaving(struct explain *x, const struct thread_look *t, const st
 		return -1;
 	}
 	if (x->t.in.seg.thread == t->wait->owner)
-		inspect_step(&p, STEP_RETURN, NULL, NULL, NULL, "thread %u left %s here with it, and ended later",
-			     t->wait->owner, inspect_function(&p, 0));
+		inspect_step(&p, STEP_RETURN, NULL, NULL, NULL,
+			     "thread %u still held it here when it left %s, and ended later", t->wait->owner,
+			     inspect_function(&p, 0));
 	inspect_close(&p);
 	return 0;
 }
@@ -339,7 +340,7 @@ static int tell_acquisition(struct explain *x, const struct waits *w, const stru
 		return -1;
 	}
 	if (x->t.in.seg.thread == t->wait->owner)
-		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL, "thread %u got here what thread %u waits for",
+		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL, "thread %u acquired here what thread %u waits for",
 			     t->wait->owner, t->thread);
 	at = p.at;
 	slot = has_ended(w, t->wait->owner) ? return_slot(&p) : 0;
@@ -530,7 +531,8 @@ static int hung(struct explain *x, const struct waits *w, struct thread_look *v,
 	if (r < 0)
 		return -1;
 	if (r)
-		explain_end(x, END_UNKNOWN, "what the threads were at is shown; nothing says that it is wrong");
+		explain_end(x, END_UNKNOWN,
+			    "the steps show what the threads were doing; nothing indicates that this is wrong");
 	return 0;
 }
 

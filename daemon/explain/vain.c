@@ -185,9 +185,10 @@ static int tell_test(struct explain *x, const struct vain *v, const struct reaso
 		inspect_close(&p);
 		return -1;
 	}
-	inspect_step(&p, STEP_TEST, r->c.text, NULL, NULL,
-		     "thread %u tested `%s' here, found that it is to wait, and waited when that was not so any more",
-		     v->thread, r->c.text);
+	inspect_step(
+		&p, STEP_TEST, r->c.text, NULL, NULL,
+		"thread %u tested `%s' here, found that it had to wait, and began to wait when that was no longer so",
+		v->thread, r->c.text);
 	inspect_close(&p);
 	return 0;
 }
@@ -219,7 +220,7 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 		return 1;
 	}
 	if (wake <= v->wait && last->at.event >= v->wait) {
-		explain_end(x, END_WAKE_UP, "what thread %u waits for came while it waited, and nobody woke it",
+		explain_end(x, END_WAKE_UP, "what thread %u waits for came while it waited, but nothing woke it",
 			    v->thread);
 		return 0;
 	}
@@ -230,7 +231,7 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 		return got < 0 ? -1 : 0;
 	}
 	got = tell_test(x, v, r, e);
-	explain_end(x, END_WAKE_UP, "what thread %u waits for came between its look and its wait", v->thread);
+	explain_end(x, END_WAKE_UP, "what thread %u waits for came after its test and before its wait", v->thread);
 	return got < 0 ? -1 : 0;
 }
 
@@ -257,7 +258,7 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 				    wake > v->wait ? "the wake-up went to another thread"
 				    : v->semaphore ? "the semaphore was posted here for the last time, and thread %u "
 						     "waits for one post more"
-						   : "the wake-up came when thread %u did not wait yet",
+						   : "the wake-up came before thread %u waited",
 				    v->thread);
 	} else if (!got && wake && wake < v->wait) {
 		told = tell_wake(x, v, wake, e);

@@ -170,7 +170,7 @@ static void note_counts(struct check *c, json_t *r)
 
 	if (s->unseen || s->lost)
 		text = str_fmt(
-			"the accesses of %llu of %llu segments were not all looked at: what is wrong there is not told",
+			"the accesses of %llu of %llu segments were not all examined: errors there are not reported",
 			U(s->unseen + s->lost), U(nav_total(&c->nav)));
 	if (text)
 		show_note(r, text);
@@ -180,7 +180,7 @@ static void note_counts(struct check *c, json_t *r)
 			     "checked "
 			     "in part only");
 	if (!c->m.leaks_known)
-		show_note(r, "leaks were not looked for: the process did not exit");
+		show_note(r, "leaks were not searched for: the process did not exit");
 }
 
 static json_t *result_of(struct check *c, double since)
@@ -246,7 +246,7 @@ static int can_follow(const struct check *c, struct err *e)
 		return 0;
 	return err_set(e, ERR_USAGE,
 		       "check memory --uninitialised: this recording was made by an older recorder, or with --malloc "
-		       "system: what its instructions do cannot be looked at");
+		       "system: what its instructions do cannot be examined");
 }
 
 static int run(struct check *c, struct err *e)

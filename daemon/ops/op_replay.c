@@ -82,7 +82,7 @@ static int out_file_put(struct out_file *f, const uint8_t *data, size_t len, str
 	if (f->at < f->base || at + len > OUT_FILE_MAX)
 		return err_set(e, ERR_USAGE,
 			       "the program wrote at offset %llu of the file that was its standard output or error, "
-			       "where it began at %llu: that cannot be shown",
+			       "which began at offset %llu: output before that cannot be shown",
 			       (unsigned long long)f->at, (unsigned long long)f->base);
 	if (at + len > f->bytes.len) {
 		more = at + len - f->bytes.len;
@@ -300,7 +300,7 @@ int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct 
 	int ret;
 
 	if (until && r.memory)
-		return err_set(e, ERR_USAGE, "memory is compared in a whole replay: leave out --until");
+		return err_set(e, ERR_USAGE, "--verify=memory compares memory in a complete replay: leave out --until");
 	if (pick_rec(params, &rec, e))
 		return -1;
 	r.rec = rec;

@@ -132,8 +132,9 @@ static void note_counts(struct check *c, json_t *r)
 	char *text = NULL;
 
 	if (s->unseen || s->lost) {
-		text = str_fmt("the accesses of %llu of %llu segments were not all looked at: races there are not told",
-			       U(s->unseen + s->lost), U(nav_total(&c->nav)));
+		text = str_fmt(
+			"the accesses of %llu of %llu segments were not all examined: races there are not reported",
+			U(s->unseen + s->lost), U(nav_total(&c->nav)));
 		show_note(r, text);
 		free(text);
 	}

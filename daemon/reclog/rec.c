@@ -421,8 +421,8 @@ int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reade
 	}
 	if (was_cut(r, img)) {
 		rec_logs_free(logs, img->nthreads);
-		return err_set(e, ERR_USAGE,
-			       "%s: its oldest part was given up while it was read (--max-log): try again", r->dir);
+		return err_set(e, ERR_USAGE, "%s: its oldest part was removed while it was read (--max-log): try again",
+			       r->dir);
 	}
 	if (r->torn)
 		torn_cut(logs, img->nthreads);

@@ -165,9 +165,8 @@ void sources_notes(const struct sources *s, struct strv *out)
 		[NOTE_GONE] = {"", "gone since the program was recorded: lines are those of the copy in the recording"},
 		[NOTE_UNKEPT] = {"warning: ",
 				 "changed since the program was recorded, and no copy was kept: lines may be wrong"},
-		[NOTE_NEWER] = {"warning: ",
-				"more recent than the program, also when that was recorded: lines may be wrong"},
-		[NOTE_RECENT] = {"warning: ", "more recent than the program: lines may be wrong"},
+		[NOTE_NEWER] = {"warning: ", "newer than the program already when it was recorded: lines may be wrong"},
+		[NOTE_RECENT] = {"warning: ", "newer than the program: lines may be wrong"},
 	};
 
 	for (int k = 0; k < SOURCE_NOTES; k++) {

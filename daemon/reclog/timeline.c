@@ -113,9 +113,8 @@ static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_lim
 		*out = s.open;
 	else
 		return err_set(e, ERR_USAGE,
-			       "damaged recording: process %u was forked by process %u, but that "
-			       "one's logs "
-			       "hold no fork with this result",
+			       "damaged recording: process %u was forked by process %u, but the logs of that process "
+			       "contain no such fork",
 			       child, parent->process);
 	return 0;
 }

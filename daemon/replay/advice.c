@@ -48,7 +48,7 @@ void advice_add(const struct target *t, struct err *e)
 		return;
 	buf_add_str(&b, e->text);
 	if (holds > timeline_prefix(t->tl)) {
-		buf_addf(&b, "; up to event %llu it is as recorded: fredctl reverse-watch", holds);
+		buf_addf(&b, "; up to event %llu it matches the recording: fredctl reverse-watch", holds);
 		advice_add_word(&b, t->rec->dir);
 		if (t->rec->nimages > 1)
 			buf_addf(&b, " --process %u", t->process);

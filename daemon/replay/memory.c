@@ -54,7 +54,7 @@ static int read_stand(const struct target *t, uint32_t thread, struct replay_sta
 	struct iovec from = {(void *)(t->ctl->stand_addr + thread * t->ctl->stand_size), sizeof(*s)};
 
 	if (!t->ctl->stand_addr || process_vm_readv(t->pid, &to, 1, &from, 1, 0) != (ssize_t)sizeof(*s))
-		return err_set(e, ERR_USAGE, "the recorder of this recording does not say where its threads stand");
+		return err_set(e, ERR_USAGE, "the recorder of this recording does not report where its threads are");
 	return 0;
 }
 
@@ -272,7 +272,7 @@ static char *name_of(const struct target *t, uint64_t addr)
 	if (addr >= SHIM_HEAP_ADDR && addr < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32))
 		return str_fmt("the heap of thread %llu", (unsigned long long)((addr - SHIM_HEAP_ADDR) >> 32));
 	if (!maps_find(t->pid, addr, &m))
-		return xstrdup("memory that is gone");
+		return xstrdup("memory that is no longer mapped");
 	return xstrdup(m.path[0] ? m.path : "memory without a name");
 }
 
@@ -346,7 +346,7 @@ static int compare(struct memory_check *m, const struct target *t, const struct 
 	int r;
 
 	if (!q || q->event != p->event)
-		return err_set(e, ERR_USAGE, "%s is damaged: remove it, to begin anew", m->path);
+		return err_set(e, ERR_USAGE, "%s is damaged: remove it to start again", m->path);
 	r = compare_threads(p, a, q, b, e);
 	if (!r)
 		r = compare_pages(t, p, (const void *)(a + p->nthreads), q, (const void *)(b + q->nthreads), e);

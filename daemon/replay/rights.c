@@ -160,11 +160,10 @@ int rights_check_plain(const struct rec *rec, const struct rec_image *base, uint
 	if (refuse_start(rec, base, e))
 		return -1;
 	if (!version)
-		return err_set(
-			e, ERR_HOST,
-			"neither namespaces nor Landlock: what is in a recording could do harm here, so it is not "
-			"replayed (in a container, type: " LAUNCH_CONTAINER
-			"; else boot with lsm=landlock, Linux 5.13 or later)");
+		return err_set(e, ERR_HOST,
+			       "this host has neither namespaces nor Landlock: the code in a recording could do harm "
+			       "here, so it is not replayed (in a container, type: " LAUNCH_CONTAINER
+			       "; else boot with lsm=landlock, Linux 5.13 or later)");
 	if (version < LANDLOCK_SIGNALS && root != process)
 		return err_set(
 			e, ERR_HOST,

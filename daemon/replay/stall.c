@@ -198,7 +198,7 @@ static void add_wait(struct buf *b, const struct stall *s, const struct target *
 	if (text)
 		buf_addf(b, ", and no thread runs: it %s", text);
 	else if (idle)
-		buf_add_str(b, ", and no thread runs: it waits for something that does not come");
+		buf_add_str(b, ", and no thread runs: it waits for something that does not happen");
 	else
 		buf_addf(b, ": it has computed for %.1f s", (double)s->used_ns / 1e9);
 	if (!idle && s->recorded_s >= 0)
@@ -208,7 +208,7 @@ static void add_wait(struct buf *b, const struct stall *s, const struct target *
 		caller_add(b, t->pid, pc);
 	}
 	if (!idle)
-		buf_add_str(b, ", and waits perhaps for what another thread writes");
+		buf_add_str(b, ", and may be waiting for another thread to write something");
 }
 
 void stall_explain(const struct stall *s, const struct target *t, uint64_t pc, struct err *e)
@@ -221,7 +221,7 @@ void stall_explain(const struct stall *s, const struct target *t, uint64_t pc, s
 	if (!waits_read(&w, t->pid, &t->ctl->waits, WAITS_OF_REPLAY))
 		wt = find_thread(&w, s->owner);
 	who = wt ? waits_thread_text(&w, wt, t->pid) : str_fmt("thread %u", s->owner);
-	buf_addf(&b, "the replay diverged: it makes no progress: %s does not come to ", who);
+	buf_addf(&b, "the replay diverged: it makes no progress: %s does not reach ", who);
 	add_event(&b, t);
 	add_wait(&b, s, t, pc, &w, wt);
 	waits_fini(&w);

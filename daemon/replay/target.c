@@ -324,12 +324,12 @@ bool target_is_lost(const struct target *t, struct err *e)
 		advice_add(t, e);
 		return true;
 	case REPLAY_UNFIT:
-		err_set(e, ERR_INTERNAL, "event %llu: thread %u waits at %s for a lock that no thread lets go",
+		err_set(e, ERR_INTERNAL, "event %llu: thread %u waits at %s for a lock that no thread releases",
 			(unsigned long long)t->ctl->turn + 1, t->ctl->owner, t->ctl->text);
 		advice_add(t, e);
 		return true;
 	case REPLAY_FAILED:
-		err_set(e, ERR_INTERNAL, "the replay cannot go on: %s (event %llu)", t->ctl->text,
+		err_set(e, ERR_INTERNAL, "the replay cannot continue: %s (event %llu)", t->ctl->text,
 			(unsigned long long)t->ctl->turn + 1);
 		return true;
 	}
@@ -395,9 +395,9 @@ static int still_moved(struct target *t, const struct objects *o, struct err *e)
 	target_kill(t);
 	return err_set(
 		e, ERR_HOST,
-		"the replay has %s at %#llx, where another mapping was in the way of %#llx, its address when recorded: "
-		"the kernel chooses addresses by the file system and by its own version; unpack the recording on a "
-		"file system as that of the program, or replay it where it was recorded",
+		"the replay has %s at %#llx, since another mapping was in the way at %#llx, its address when recorded: "
+		"the kernel chooses addresses depending on its version and on the file system; unpack the recording on "
+		"the kind of file system that the program was on, or replay it where it was recorded",
 		f->real, (unsigned long long)now, (unsigned long long)f->base);
 }
 

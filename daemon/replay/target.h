@@ -20,8 +20,8 @@
 #include "rlog/replay.h"
 
 #define TARGET_KILLED_BY                                                                                               \
-	"by somebody, or by the kernel for want of memory, as `dmesg` tells; the recording is as it was, and the "     \
-	"command can be given again"
+	"by somebody, or by the kernel because memory ran out (see `dmesg`); the recording is unchanged, and the "     \
+	"command can be repeated"
 #define TARGET_KILLED_TOLD 1 /* reason of an ERR_KILLED whose message says that */
 #define TARGET_SLOW_S 1.0
 

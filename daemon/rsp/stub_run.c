@@ -104,8 +104,8 @@ static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_s
 	if (stop->jumped || (forth && (is_at_point(stop) || stop->why == RSP_SIGNALLED) && !is_interrupt(stop)))
 		s->held = *stop;
 	if (goes && !stop->jumped && stop->why == RSP_SIGNALLED && !is_interrupt(stop)) {
-		text = str_fmt("fred: thread %d, which is not resumed (scheduler-locking), stops with a signal: "
-			       "`thread` goes to it\n",
+		text = str_fmt("fred: thread %d stops with a signal, but is not resumed (scheduler-locking): `thread` "
+			       "selects it\n",
 			       stop->tid);
 		say(s, text);
 		stop->why = RSP_ELSEWHERE;

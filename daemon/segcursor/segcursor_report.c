@@ -533,10 +533,9 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 	in.interrupted = waits_in_vain;
 	in.ctx = &g;
 	if (!t->ctl->walk_addr || !t->ctl->report_addr)
-		return err_set(
-			e, ERR_USAGE,
-			"this recording was made by an older recorder, or with --malloc system: its heap and its "
-			"accesses cannot be looked at");
+		return err_set(e, ERR_USAGE,
+			       "this recording was made by an older recorder, or with --malloc system: its heap and "
+			       "its accesses cannot be examined");
 	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) || prepare_walk(&g, e) ||
 			      go_through(&g, &in.base, e)
 		      ? -1

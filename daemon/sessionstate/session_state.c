@@ -126,7 +126,7 @@ void session_state_stop(struct session_state *s)
 	struct err why;
 
 	if (mark_take(s->cursor, &here, &why)) {
-		log_warn("this stop is not kept: %s", why.text);
+		log_warn("this stop cannot be saved: %s", why.text);
 		return;
 	}
 	s->here = here;

@@ -66,7 +66,7 @@ static int write_last(struct undo_log *p, struct err *e)
 	r.crc = crc32c(0, &r.mark, sizeof(r.mark));
 	if (p->fd < 0 || !pwrite_full(p->fd, &r, sizeof(r), (off_t)((p->n - 1) * sizeof(r))))
 		return 0;
-	return err_errno(e, ERR_HOST, "the history cannot be kept");
+	return err_errno(e, ERR_HOST, "the history cannot be saved");
 }
 
 int undo_log_prompt(struct undo_log *p, const struct mark *here, struct err *e)
@@ -93,6 +93,6 @@ int undo_log_forget(struct undo_log *p, uint64_t n, const struct mark *here, str
 	p->n -= (unsigned)n;
 	p->v[p->n - 1] = *here;
 	if (p->fd >= 0 && ftruncate(p->fd, (off_t)(p->n * sizeof(struct record))))
-		return err_errno(e, ERR_HOST, "the history cannot be kept");
+		return err_errno(e, ERR_HOST, "the history cannot be saved");
 	return write_last(p, e);
 }

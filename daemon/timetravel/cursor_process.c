@@ -188,7 +188,7 @@ int cursor_copy(struct cursor *t, struct trace *copy, struct err *e)
 		return segcur_copy(&t->in, &t->in.now, copy, e) || trace_unshare_memory(copy, t->in.seg.gadget, e) ? -1
 														   : 0;
 	th = group_find(&t->group, t->tid);
-	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
+	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d no longer exists", (int)t->tid);
 }
 
 /* In a segment that ends in the middle of the program, nobody knows. */
@@ -236,7 +236,7 @@ static int go_inside(struct cursor *t, struct breaks *b, struct segcur_count *co
 		return 0;
 	th = group_find(&t->group, t->tid);
 	if (!th)
-		return err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
+		return err_set(e, ERR_USAGE, "thread %d no longer exists", (int)t->tid);
 	sig = th->sig;
 	if (keep_state(t, th, &here, e))
 		return -1;

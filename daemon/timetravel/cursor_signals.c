@@ -50,7 +50,7 @@ static int raise_again(struct cursor *t, int sig, siginfo_t *info, struct err *e
 		return -1;
 	r = trace_step(&copy, 0, &s, e);
 	if (!r && (s.why != TRACE_SIGNAL || s.info.si_signo != sig))
-		r = err_set(e, ERR_INTERNAL, "signal %d does not come again", sig);
+		r = err_set(e, ERR_INTERNAL, "signal %d does not arrive again", sig);
 	*info = s.info;
 	segcur_drop(&copy);
 	return r;

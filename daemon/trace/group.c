@@ -139,7 +139,7 @@ int group_let_go(struct group *g, struct err *e)
 
 		if (th->t.alive && (trace_clear_all(&th->t, e) ||
 				    (ptrace(PTRACE_DETACH, th->t.tid, 0, signal_of(th)) && errno != ESRCH)))
-			return err_errno(e, trace_why_failed(), "let go of thread %d", (int)th->t.tid);
+			return err_errno(e, trace_why_failed(), "release thread %d", (int)th->t.tid);
 	}
 	forget_all(g);
 	return 0;
@@ -239,7 +239,7 @@ static int let_child_go(struct group *g, pid_t pid, struct err *e)
 	g->forked(g->arg, pid);
 	if (!ptrace(PTRACE_DETACH, pid, 0, 0) || errno == ESRCH)
 		return 0;
-	return err_errno(e, trace_why_failed(), "let go of the new process %d", (int)pid);
+	return err_errno(e, trace_why_failed(), "release the new process %d", (int)pid);
 }
 
 bool group_is_exec(const struct trace_stop *s)

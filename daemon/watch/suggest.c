@@ -40,7 +40,7 @@ int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, ui
 	memset(s, 0, sizeof(*s));
 	if (to - from - 1 < count)
 		count = to - from - 1;
-	n->what = "looking for a position where it differs";
+	n->what = "searching for a position where it differs";
 	for (uint64_t i = 1; i <= count; i++)
 		if (nav_goto(n, from + (uint64_t)((double)(to - from) * (double)i / (double)(count + 1)), e) ||
 		    look(n, g, x, end, on_error, s, e))

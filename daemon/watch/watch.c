@@ -197,17 +197,16 @@ static char *what_was_looked_at(const struct watch_looked *l, const struct sugge
 	const char *unit = insn ? "instruction" : "statement";
 
 	if (l->watched && l->all)
-		return str_fmt(", and so it is after each %s in between that changes what it reads", unit);
+		return str_fmt(", and also after each %s in between that changes what it reads", unit);
 	if (l->watched && l->by_events)
-		return str_fmt(
-			", and so it is at the events up to %llu; in between two events it was looked at in some "
-			"places only, for what it reads could not be watched: --last looks at more",
-			(unsigned long long)l->at);
+		return str_fmt(", and also at the events up to %llu; between events it was evaluated in some places "
+			       "only, since what it reads could not be watched: --last evaluates it in more",
+			       (unsigned long long)l->at);
 	if (l->watched)
-		return str_fmt(", and so it is up to event %llu after each %s that changes what it reads, which took "
-			       "a second: --last goes on",
+		return str_fmt(", and also, up to event %llu, after each %s that changes what it reads; as this took a "
+			       "second, the search stopped there: --last continues it",
 			       (unsigned long long)l->at, unit);
-	return xstrdup(s->looked ? ", as at all positions in between that were looked at" : "");
+	return xstrdup(s->looked ? ", and also at all positions in between at which it was evaluated" : "");
 }
 
 /* Both ends count the same. WATCH_FOUND: it is good in between, and stage D has where it turned. */
@@ -237,7 +236,7 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct sear
 	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %s, %s at event %s%s%s",
 		w->x.given, at_good, left, at_bad, right,
 		w->good && w->good == nav_first(&w->nav)
-			? "; what was before the first of them is gone, since the recording was bounded (--max-log)"
+			? "; what was before the first of them was removed, since the recording was bounded (--max-log)"
 			: "",
 		text);
 	return WATCH_EQUAL;
@@ -312,8 +311,8 @@ static int search(struct watch *w, const struct watch_params *p, double t0, stru
 	if (watch_describe(w, result, e))
 		return -1;
 	if (w->within)
-		strv_add(&result->notes, "before this statement it is bad, too: it is good inside only, and the search "
-					 "went no further back; --last goes on");
+		strv_add(&result->notes, "before this statement it is bad, too: it is good only inside the statement, "
+					 "and the search went no further back; --last continues it");
 	if (inside)
 		strv_add(&result->notes, "the expression is bad at both ends, and good only in between");
 	result->stats = (struct watch_stats){
@@ -408,10 +407,9 @@ static void look_at_object(const struct watch *w, const struct rec *rec, uint32_
 	of_object.suggest = false;
 	if (watch_once(&object, rec, process, &of_object, &found, &why) == WATCH_FOUND && found.had_value) {
 		str_set(&found.expr, "%s", w->x.given);
-		strv_take(&found.notes,
-			  str_fmt("before its function has set them, the variables have no values: this is the "
-				  "change of the object that they lead to at the bad end, %s",
-				  w->x.object));
+		strv_take(&found.notes, str_fmt("the variables have no values before their function has set them: this "
+						"is the change of the object to which they point at the bad end, %s",
+						w->x.object));
 		watch_result_fini(result);
 		*result = found;
 	} else {

@@ -213,7 +213,7 @@ void deadlock_look(const struct thr *t, int (*others_wait)(const struct thr *t))
 	}
 	if (has_handlers()) {
 		note(RLOG_NOTE_DEADLOCK, 0,
-		     "all threads wait for each other (deadlock): only a signal's handler can help");
+		     "all threads wait for each other (deadlock): only a signal handler can release them");
 	} else if ((uint64_t)raw0(SYS_getppid) != G.control->client) {
 		note(RLOG_NOTE_DEADLOCK, 0,
 		     "all threads wait for each other (deadlock), until another process ends this one");
