@@ -65,7 +65,7 @@ uint64_t parallel_bound(struct target *t)
 {
 	uint64_t bound;
 
-	if (t->rec->control.sched != RLOG_SCHED_PARALLEL || (t->flags & REPLAY_F_FORK) || !has_cores())
+	if (t->rec->control.sched != RLOG_SCHED_PARALLEL || !has_cores())
 		return 0;
 	if (timeline_base(t->tl)) /* not from a checkpoint */
 		return 0;

@@ -14,8 +14,7 @@
  * A replay starts at an image of origin EXEC, whose ordinal is NNNN and stands in the environment variable
  * FRED=p:NNNN:/run/fred/rec. To replay an image of origin FORK, start its nearest ancestor of origin EXEC with
  * the timeline of the wanted image and its ancestors of origin FORK in `follow`: at such a fork the process
- * becomes the child and keeps the control page (the parent ends). With REPLAY_F_FORK instead, both live
- * on, and the child takes ctl.CHILD and sched.CHILD, if they exist (else it is not started).
+ * becomes the child and keeps the control page (the parent ends).
  *
  * Turn-taking. `turn` counts the events done. The thread that sched names owns the turn; every other
  * thread waits on its own futex word wake[ordinal]. Position N is the state in which events 1..N have
@@ -128,7 +127,6 @@ enum replay_state {
 
 enum replay_flags {
 	REPLAY_F_OUTPUT = 1, /* append what goes to standard output and error to out.NNNN */
-	REPLAY_F_FORK = 2, /* at a fork, really fork and replay the child too, beside the parent */
 	REPLAY_F_LIVE = 4, /* the program is still being recorded: the last event is yet to come, and in no log */
 	REPLAY_F_DISPATCH = 8, /* calls are caught by Syscall User Dispatch: CRIU without privileges dumps no filters */
 	REPLAY_F_TOUCHED = 16, /* private memory may be mapped from a file: its pages are not dropped, but replaced */

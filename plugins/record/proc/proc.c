@@ -87,14 +87,6 @@ static int fork_result(const struct thr *t, pid_t *pid, uint64_t *child)
 	return *pid > 0;
 }
 
-static int has_ctl(uint32_t process)
-{
-	char path[300];
-
-	turn_file(path, path + sizeof(path), "ctl", process);
-	return raw2(SYS_access, path, 0) == 0;
-}
-
 static long child_return(struct thr *t, uint64_t sp, ucontext_t *uc)
 {
 	(void)t;
@@ -206,7 +198,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 {
 	uint64_t child;
 	int64_t ret;
-	int follow, both;
+	int follow;
 	pid_t want, me = (pid_t)raw0(SYS_getpid); /* a copy has another one than G.pid */
 
 	group_begin(t);
@@ -221,13 +213,10 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 	/* a debugger's copy does not become the child: here its segment ends */
 	if (follow && me != G.pid)
 		turn_done(t);
-	both = !follow && (G.ctl->flags & REPLAY_F_FORK) && has_ctl((uint32_t)child);
-	if (follow || both) {
-		struct alias_own *own;
+	if (follow) {
 		long pid;
 
-		struct clone_args k = {.flags = c->flags & REPLAYED,
-				       .exit_signal = c->exit_signal,
+		struct clone_args k = {.flags = (c->flags & REPLAYED) | CLONE_PARENT,
 				       .tls = c->tls,
 				       .child_tid = c->child_tid,
 				       .set_tid = (uint64_t)&want,
@@ -235,36 +224,22 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 
 		if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
 			k.set_tid = k.set_tid_size = 0;
-		if (follow) {
-			k.flags |= CLONE_PARENT;
-			k.exit_signal = 0;
-		}
-		own = both ? alias_own_make() : 0;
 		pid = clone_process(&k);
 		if (pid == 0) {
-			if (both) {
-				uint32_t none = G.ctl->no_checkpoint;
-
-				turn_attach((uint32_t)child);
-				G.ctl->no_checkpoint = none;
-				alias_own_take(own);
-			} else {
-				if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
-					raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
-				raw0(SYS_setsid); /* CRIU can only dump a session leader, and the parent ends */
-				outlive(me);
-			}
+			if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
+				raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
+			raw0(SYS_setsid); /* CRIU can only dump a session leader, and the parent ends */
+			outlive(me);
 			show_own_pid(c, (uint32_t)child);
 			init_fork_child(t, (uint32_t)child, 0);
 			return child_return(self, sp, uc);
 		}
-		alias_own_drop(own);
 		if (pid < 0)
 			shim_fail("cannot fork with the recorded PID");
 		/* compared with this process, not with the child: it may be several forks further on by now */
-		while (follow && G.ctl->pid == G.pid)
+		while (G.ctl->pid == G.pid)
 			raw_futex_wait((uint32_t *)&G.ctl->pid, (uint32_t)G.pid);
-		while (follow)
+		for (;;)
 			raw1(SYS_exit_group, 0);
 	}
 	turn_done(t);

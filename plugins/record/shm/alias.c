@@ -271,6 +271,14 @@ struct alias_own *alias_own_make(void)
 	return own;
 }
 
+static void drop(struct alias_own *own)
+{
+	for (uint32_t i = 0; own && i < own->parts; i++)
+		raw2(SYS_munmap, own->part[i].own, own->part[i].hi - own->part[i].lo);
+	if (own)
+		raw2(SYS_munmap, own, sizeof(*own));
+}
+
 void alias_own_take(struct alias_own *own)
 {
 	if (own)
@@ -280,13 +288,5 @@ void alias_own_take(struct alias_own *own)
 
 		map_again(p->own, p->lo, p->hi - p->lo, p->prot);
 	}
-	alias_own_drop(own);
-}
-
-void alias_own_drop(struct alias_own *own)
-{
-	for (uint32_t i = 0; own && i < own->parts; i++)
-		raw2(SYS_munmap, own->part[i].own, own->part[i].hi - own->part[i].lo);
-	if (own)
-		raw2(SYS_munmap, own, sizeof(*own));
+	drop(own);
 }

@@ -96,12 +96,11 @@ long sys_put(void *to, const void *from, size_t n); /* into memory of the progra
 long spare_place(long len); /* replay: for so many bytes where no program's mapping comes */
 int pages_grown(uint64_t page); /* replay: zeros in a file's page after the end that it had; 0: of no such mapping */
 /*
- * Replay: a copy's own of what a fork would share with it: made before the fork, or in the copy while its original
- * stands; taken in the copy; dropped in the original. NULL: there is nothing of that kind.
+ * Replay: a copy's own of what a fork would share with it: made in the copy while its original stands, and taken
+ * there. NULL: there is nothing of that kind.
  */
 struct alias_own;
 struct alias_own *alias_own_make(void);
 void alias_own_take(struct alias_own *own);
-void alias_own_drop(struct alias_own *own);
 
 #endif
