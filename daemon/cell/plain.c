@@ -47,6 +47,7 @@ static void kill_all(void)
 
 	for (;;) {
 		cleanup_buf struct buf b = {0};
+		bool reaped = false;
 		const char *p;
 		char *end;
 		long pid;
@@ -55,8 +56,8 @@ static void kill_all(void)
 			for (p = buf_str(&b); (pid = strtol(p, &end, 10)) > 0; p = end)
 				kill((pid_t)pid, SIGKILL);
 		while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-			;
-		if (waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
+			reaped = true; /* its children were not in the list */
+		if (!reaped && waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
 			return;
 	}
 }
