@@ -2,10 +2,10 @@
 /*
  * cell.c: starts and ends cells.
  *
- * Why a thread that unshares and forks, and not clone3(CLONE_NEWPID): only libc's own fork gives the child a libc in
- * order (its cached TID, its locks). What unshare(CLONE_NEWPID) changes is the calling thread's, and it can be undone
- * only by a process with rights over the old PID namespace, which an ordinary user's daemon has not: so each cell has
- * a thread, which ends with it.
+ * A thread calls unshare and fork, instead of clone3(CLONE_NEWPID), because only libc's own fork leaves the child's
+ * libc in a valid state (its cached TID, its locks). unshare(CLONE_NEWPID) affects the calling thread, and only a
+ * process with privileges over the old PID namespace can undo it, which an ordinary user's daemon does not have. So
+ * each cell has a thread of its own, which ends with the cell.
  */
 #include "cell/cell.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy.h: commands that take long. Code that may take long asks busy_beat again and again whether the user wants it to
- * end; that call also shows progress. After Ctrl-C the program is brought back to where it stood. If that takes long
- * too, it is left at a checkpoint before that place, and the user is told.
+ * busy.h: commands that take long. Code that may take long calls busy_beat repeatedly, which shows progress and returns
+ * whether the user wants the command to end. After Ctrl-C the program goes back to its position before the command. If
+ * that takes long, too, the program is left at a checkpoint before that position, and a message says so.
  *
- * How far it is goes out as a notification of the remote protocol, %fred:HEX, where HEX is "FRACTION;TEXT" in
- * hexadecimal (FRACTION from 0 to 1), when the command has run for a second, and some times a second then. It is not
+ * Progress is sent as a notification of the remote protocol, %fred:HEX, where HEX is "FRACTION;TEXT" in hexadecimal
+ * (FRACTION from 0 to 1): first when the command has run for a second, and then several times a second. It is not
  * sent as text for the console (`O` packets), which GDB would put into MI's records and into pipes. fredctl takes these
- * notifications out of the stream and draws them (cli/bridge/progress_line.h). None are sent when it has no terminal; a
- * GDB that got one would ignore it.
+ * notifications out of the stream and displays them (cli/bridge/progress_line.h). None are sent if fredctl has no
+ * terminal; a GDB that got one would ignore it.
  */
 #ifndef FRED_DEBUG_BUSY_H
 #define FRED_DEBUG_BUSY_H

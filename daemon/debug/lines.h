@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h: steps back by lines. GDB makes them instruction by instruction, however often a loop goes round in one line.
- * If it is told the lines of the function before such a command (`monitor lines`, by cli/gdb/commands.py), one step
+ * lines.h: steps back by lines. GDB makes them instruction by instruction, even if a loop within one line has millions
+ * of rounds. If cli/gdb/commands.py sends the lines of the function before such a command (`monitor lines`), one step
  * goes back over all further rounds of that loop: GDB has seen the same instructions in the rounds before, and would
  * not stop in these either.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watched.h: watchpoints whose conditions are evaluated here (visibility/watch_conditions.h), and what GDB sees of
- * them. GDB's "Old value" is the value that it has seen last. So a stop for which changes were passed by is told twice:
- * first with memory as it was where the condition was false the last time, from where GDB goes on by itself, and at
- * once again as it is.
+ * watched.h: watchpoints whose conditions are evaluated here (visibility/watch_conditions.h), and what GDB is told
+ * about them. GDB prints as "Old value" the value that it has seen last. So if changes were skipped because the
+ * condition was false, a stop is reported twice: first with the memory as it was at the last skipped change, from where
+ * GDB continues by itself, since the condition is false; and then with the memory as it is now.
  */
 #ifndef FRED_DEBUG_WATCHED_H
 #define FRED_DEBUG_WATCHED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vain.h: a thread that waits for something that does not happen, or not in time: the wake-up came before it waited, or
- * woke another thread; what it waits for was already true when it began to wait; or that was undone.
+ * woke another thread; its condition was already true when it began to wait; or the condition became false again.
  */
 #ifndef FRED_EXPLAIN_VAIN_H
 #define FRED_EXPLAIN_VAIN_H

@@ -2,13 +2,13 @@
 /*
  * segcursor.h: the segment cursor: it stands in a visible state (visibility/visibility.h) between two events, and moves
  * there in both directions. The process itself stays at the event before; the thread that moves next is held at the
- * beginning of the segment, and copies of the process (forks) go into it. `now` is the copy that a user looks at. To go
- * back, a new copy of an earlier one goes less far. No copy leaves the segment.
+ * beginning of the segment, and copies of the process (forks) run into it. `now` is the copy that a user looks at. To
+ * go back, a new copy is made of an earlier one, and stopped earlier than `now`. No copy leaves the segment.
  *
- * replay/segment.h too goes to the nth time at an address (segment_run_to). It moves the target itself, by one debug
- * register, counts states that are not visible, and needs no copies, no breakpoints and no way back: a search, which
- * uses the target up, runs it thousands of times. This one stops at all breakpoints and watchpoints that a debugger
- * has set; therefore they are two functions.
+ * replay/segment.h can also run to the nth arrival at an address (segment_run_to), for searches, which do so thousands
+ * of times. It is a function of its own because it moves the target itself, which cannot go back then, counts states
+ * that are not visible, and needs one debug register, but no copies and no breakpoints. The functions here stop at all
+ * breakpoints and watchpoints that a debugger has set.
  *
  * Functions return 0, or -1 with e set, unless said otherwise.
  */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * local_guess.h: what to watch when an expression does not say what it reads, or reads too much (a
- * call into the program that walks a list). A copy runs on, up to the end of the segment or some
- * way, to where the expression is bad. Of the words in which it then differs from the left end, the
- * first k are put into another copy of the left end, and bisecting over k gives a word that makes
- * the difference: once from the low addresses on, once from the high ones. These two are watched,
- * as a guess. An answer found so is believed only if it stands the test: with the words it hit put
- * back, the expression is good.
+ * local_guess.h: guesses which words to watch if it is not known what an expression reads, or it reads too much (as a
+ * call into the program does that walks a list). A copy runs to a state in which the expression is bad, at most to the
+ * end of the segment. Of the words in which this state differs from the left end, the first k are written into another
+ * copy of the left end; bisecting over k finds a word that makes the expression bad. This is done once from the lowest
+ * address up and once from the highest one down, and the two words are watched. A position found in this way is
+ * accepted only if the expression is good there after the changed words have been restored.
  */
 #ifndef FRED_TRACE_LOCAL_GUESS_H
 #define FRED_TRACE_LOCAL_GUESS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_list.h: the threads of a program as a debugger is told of them. GDB numbers threads in the order in which it
- * first sees them, and forgets a thread that is not listed any more, with its number and its breakpoints. So all
- * threads that the program ever has are always listed, in the order of fred's numbers, and GDB's numbers equal those.
+ * thread_list.h: the list of threads that a debugger gets. GDB numbers threads in the order in which it first sees
+ * them, and forgets a thread that is no longer listed, with its number and its breakpoints. So all threads that the
+ * program ever has are always listed, in the order of fred's numbers, and GDB's numbers are the same.
  *
  * The id of a thread is its TID, except where the kernel gave one TID to two threads.
  */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch_conditions.h: conditions of watchpoints, as agent expression bytecode, so that a change at which one is false
- * costs the debugger nothing. An object of several words has its condition once for each. GDB sends conditions of
- * breakpoints (Z0), but none of watchpoints (Z2): its Python tells them (cli/gdb/conditions.py). They are read in the
- * state after a change; backwards in the one before it, where memory other than the watched word is not known. What
- * cannot be evaluated here is true: the debugger has a look.
+ * watch_conditions.h: conditions of watchpoints, as agent expression bytecode, so that the debugger need not be asked
+ * about a change for which the condition is false. For an object of several words, each word has the condition. GDB
+ * sends the conditions of breakpoints (Z0), but not those of watchpoints (Z2): fred's Python code in GDB sends them
+ * (cli/gdb/conditions.py). Forwards, a condition is evaluated in the state after the change; backwards, in the state
+ * before it, where only the watched word is known. A condition that cannot be evaluated here counts as true, so that
+ * the debugger evaluates it.
  *
  * Conditions with variables of a frame read registers: those of the thread that has made the change, after it. They
- * are true wherever the PC is not in the code for which they were compiled. Backwards, memory that is not next to the
- * word counts as known for them, for one instruction has changed the word; and they are evaluated for both sides of it.
+ * count as true if the PC is not in the code for which they were compiled. Backwards, memory that is not next to the
+ * watched word counts as known for them, since a single instruction has changed the word; they are evaluated both for
+ * the state before it and for the state after it.
  */
 #ifndef FRED_VISIBILITY_WATCH_CONDITIONS_H
 #define FRED_VISIBILITY_WATCH_CONDITIONS_H

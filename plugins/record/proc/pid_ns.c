@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pid_ns.c: PID namespaces that the program makes (CLONE_NEWPID). A process has a PID for itself there, 1 for instance,
- * and another one for those outside; its parent's log has the one, its own log the other. A replay's cell has one
- * namespace, with the recorded PIDs: in there such a process has a number of its own (cell_pid of its image), and its
- * threads any. What the kernel writes into the program's memory at their start is put right.
+ * pid_ns.c: PID namespaces that the program creates (CLONE_NEWPID). A process in such a namespace has two PIDs: one
+ * inside it, 1 for instance, which is in its own log, and one outside, which is in its parent's log. A replay's cell
+ * has a single PID namespace, with the recorded PIDs. In it such a process gets a PID of its own (cell_pid of its
+ * image), and its threads get arbitrary TIDs. The PIDs that the kernel writes into the program's memory when a process
+ * or thread starts are replaced with the recorded ones.
  *
- * The first process that is made there ends it with its own end: so the recorder must not be the one to make it.
+ * When the first process of a namespace ends, the namespace ends: so the recorder must not create that process itself.
  */
 #include "record/core/state.h"
 #include "record/core/util.h"

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork.c: what a vfork child leaves in its parent's memory. The recorder gives such a child a copy, to record it like
- * any other. But libc's posix_spawn has it report an error through the parent's stack, and programs have it set
- * variables. So the child shows its pages in shared memory when it execs or ends, and the parent, which waits for
- * that, takes over what differs. It is logged as a call of its own after the fork.
+ * vfork.c: what a vfork child writes into its parent's memory. The recorder gives such a child a copy of the memory, to
+ * record it like any other process. But libc's posix_spawn reports an error of the child through the parent's stack,
+ * and some programs set variables in the child. So the child passes its pages to the parent in shared memory when it
+ * execs or ends, and the parent, which waits for that, copies what differs. This is logged as a call of its own after
+ * the fork.
  *
- * What the child has mapped, unmapped or protected, the parent does again, as calls of its own before that one; a
- * replay finds them in the log.
+ * What the child has mapped, unmapped or protected, the parent maps, unmaps or protects too, in calls that are logged
+ * before that one; a replay finds them in the log.
  *
- * A parent with other threads, which go on, takes a stretch of its own stack only: what else differs they may have
- * written. In one without, those pages count that the child has for itself: it has written them. But a child that
- * has used the heap is like the first: the heap's lists are the recorder's own memory, and do not come over.
+ * If the parent has other threads, they continue meanwhile, and other differences may be their writes: then only a part
+ * of the parent's own stack is copied. If it has none, all pages are copied that the child no longer shares with it,
+ * since the child has written them. But if the child has used the heap, again only that part of the stack is copied:
+ * the lists of the heap are the recorder's own memory, which is not copied.
  */
 #include "record/core/maps.h"
 #include "record/core/memory.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * deadlock.c: recording one thread at a time: the thread that runs ends, or is about to wait for something that only
- * another thread of the process can give (a lock, a condition, the end of a thread), and all others already wait in
- * this way. They wait for ever, unless a signal handler or another process helps. A note says which thread waits for
- * what; it is taken back when a thread goes on. If neither can help, `fredctl record` is told, and ends the program
- * when it has seen that no thread runs (cli/supervisor/deadlock.h).
+ * another thread of the process can provide (a lock, a condition, the end of a thread), and all others already wait in
+ * this way. They wait forever, unless a signal handler or another process releases one of them. A note says which
+ * thread waits for what; it is removed if a thread continues. If neither can release them, `fredctl record` is told,
+ * and ends the program when it has seen that no thread runs (cli/supervisor/deadlock.h).
  */
 #include "record/sched/deadlock.h"
 #include "record/core/sigaction.h"

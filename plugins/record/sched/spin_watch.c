@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin_watch.c: recording in parallel: threads that wait by looking at memory (spin.h) are noticed after the system
- * calls of others, or of their own. No log tells when they see what another thread writes, unless one thread runs at a
- * time from then on.
+ * spin_watch.c: parallel recordings: finds threads that wait by reading memory again and again (spin.h), either when
+ * another thread has made a system call, or from the thread's own system calls. The log cannot tell when such a thread
+ * sees what another thread has written, so from then on one thread runs at a time (gil.c).
  */
 #include "record/core/state.h"
 #include "record/core/task.h"
@@ -10,12 +10,12 @@
 #include "record/sched/gil.h"
 #include "record/store/log.h"
 
-#define WATCH_NS 4000000u /* without an event; from one look at the others to the next, at least, and at most: */
-#define WATCH_MOST_NS 256000000u
+#define WATCH_NS 4000000u /* a thread without an event for this time is examined; least time between two searches */
+#define WATCH_MOST_NS 256000000u /* most time between two searches */
 #define LOOK_NS 50000l
-#define ANSWER_LOOKS 400 /* for one that sleeps in the kernel, and which the signal does not wake */
+#define ANSWER_LOOKS 400 /* LOOK_NS each: a thread that sleeps in the kernel may not be woken by the signal */
 #define STARVED_LOOK_NS 1000000l
-#define STARVED_LOOKS 2000 /* after these, for one that waits for a processor */
+#define STARVED_LOOKS 2000 /* STARVED_LOOK_NS each, after those: for a thread that waits for a processor */
 
 static int is_alone(const struct thr *t)
 {
@@ -37,13 +37,13 @@ static int is_timer(int fd)
 }
 
 /*
- * A thread that sleeps, gives way, or reads a timer, and does so again without another call in between, has looked at
- * memory for what another thread is to write there, or has written what another one looks at, as the timer threads of
- * runtime systems do: else its loop would do nothing.
+ * A thread that sleeps, yields or reads a timer twice, with no other call in between, communicates through memory:
+ * otherwise its loop would do nothing. It either reads what another thread writes, or writes what another thread reads,
+ * as the timer threads of runtime systems do.
  */
 static int polls(struct thr *t, long nr, const long *a, int sleeps, const uint8_t *from)
 {
-	/* which is what threads use that do nothing else: the first tick may race already */
+	/* threads that do nothing but wait for ticks use these calls; even the first tick may race */
 	int ticks = nr == SYS_read || nr == SYS_select || nr == SYS_pselect6, again;
 
 	if (!sleeps)
@@ -60,9 +60,9 @@ static int has_answered(const struct thr *x)
 }
 
 /*
- * Until its handler has looked. On a machine with other work a thread may have to wait for a processor many times as
- * long as it takes to answer; the signal comes before anything else that it does then. looks: what is left of
- * STARVED_LOOKS.
+ * Waits until the handler of the signal has examined the thread. On a busy machine a thread may wait for a processor
+ * much longer than its handler takes; the handler then runs before anything else. *looks: how many of STARVED_LOOKS are
+ * left.
  */
 static void await_answer(const struct thr *x, int *looks)
 {

@@ -2,13 +2,14 @@
 /*
  * sig_handlers.c: calls the program's handlers of asynchronous signals, in both modes.
  *
- * As in the kernel, all signals that wait and are not blocked are set up at once: each has its place on the program's
- * stack, and each next one is set up as if it interrupted the first instruction of the handler before, with the mask of
- * that one. So the handler of the last one runs first, and to its end. A handler that leaves by a jump takes with it
- * those below its own.
+ * As in the kernel, all pending signals that are not blocked are set up together: each gets a frame on the program's
+ * stack. The first frame is as if the signal had interrupted the program; each further one is as if its signal had
+ * interrupted the handler before it, at that handler's first instruction and with its mask. So the handler that was set
+ * up last runs first, and runs to its end. A handler that leaves by longjmp also drops the handlers that it
+ * interrupted.
  *
- * Their SIGNAL records stand one after the other. What was set up is kept in memory of the recorder's until its handler
- * runs: in a wrapper, frames of the recorder may be where it will be on the program's stack.
+ * Their SIGNAL records follow each other in the log. The data of a frame stays in the recorder's memory until its
+ * handler runs, because inside a wrapper the recorder's own frames may still be at its future place on the stack.
  */
 #include "record/core/held.h"
 #include "record/core/own_stack.h"
@@ -24,7 +25,7 @@
 
 #define SIG_CANCEL 32 /* glibc's */
 #define FRAME_MARGIN 2048u
-#define WIPE_MAX 16384u /* the frame is on another stack, if it is farther away */
+#define WIPE_MAX 16384u /* a frame that is farther away is on another stack */
 #define FRAME_DEPTH 31u /* bits of its address that say in the log how many handlers were running */
 #define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
 
@@ -33,12 +34,13 @@ struct set_up {
 	siginfo_t si;
 	void (*fn)(int, siginfo_t *, void *);
 	uint64_t frame; /* address of its struct handler_frame */
-	uint64_t before, mask; /* what is blocked outside of the handler, as it sees it; while it runs */
-	uint64_t hidden; /* t->hidden outside of it */
-	stack_t alt; /* the program's alternate stack then */
+	uint64_t before,
+		mask; /* before: the mask outside of the handler, as the handler sees it; mask: while it runs */
+	uint64_t hidden; /* t->hidden outside of the handler */
+	stack_t alt; /* the program's alternate stack at that time */
 };
 
-/* Those of a thread, the next one to run last. */
+/* The set-up signals of a thread; the last one runs next. */
 struct set_ups {
 	uint64_t n;
 	struct set_up of[(OWN_STACK_SETS - 8) / sizeof(struct set_up)];

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refs.c: what a program reads from a file is kept as a copy of the file in REC/files, and the log names the place
- * there, if the file is large and nobody writes to it.
+ * refs.c: if a program reads from a large file to which nobody writes, the log does not contain the bytes: REC/files
+ * gets a copy of the file, and the log says where in it they are.
  *
- * No trust is needed for that: the bytes that the program got are compared with the copy's, each time, and those that
- * are not there go to the log. A copy is never written again: the file system shares its blocks with the file (then it
- * is whole at once), or it grows with what has been read of the file from its beginning on, in a part of its own for
- * each process, and is at most about twice as long as that. So files of which only the head is looked at, or some
- * places, cost no more than what was read; and one that changes, which its time says, is given up.
+ * This does not rely on the file staying the same: the bytes that the program got are compared with the copy each time,
+ * and bytes that are not in the copy go into the log. Bytes of a copy are never overwritten. Either the file system
+ * shares its blocks with the file, so that the copy is complete at once, or the copy grows with what has been read of
+ * the file, from its beginning on; each process then has a copy of its own, which is at most about twice as long as
+ * what it has read. So a file of which only the head or some parts are read costs no more than what was read. If the
+ * time of the file shows that it has changed, no more references to it are made.
  *
- * One thread at a time does this; another one that reads meanwhile logs bytes.
+ * One thread at a time does this; if another thread reads meanwhile, its bytes go into the log.
  */
 #include "record/core/state.h"
 #include "record/core/tell.h"

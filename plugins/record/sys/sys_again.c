@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_again.c: recording: a system call that may wait, and that the recorder's own signal interrupts there, which the
- * program knows nothing of: made again for the rest of its time, or (sys_rest.c) of what it moves. Which calls end with
- * EINTR although the handler has SA_RESTART, and what they do with their time: signal(7).
+ * sys_again.c: recording: if the recorder's own signal, of which the program knows nothing, interrupts a waiting system
+ * call, the call is made again for the rest of its time, or for the rest of its data (sys_rest.c). signal(7) says which
+ * calls end with EINTR although the handler has SA_RESTART, and what they do with their time.
  */
 #include "record/core/held.h"
 #include "record/core/util.h"

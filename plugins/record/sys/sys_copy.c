@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_copy.c: sendfile, splice, tee and copy_file_range to standard output or error: a replay has neither file nor
- * pipe, so that what they brought there is recorded as well, after the call. Of a file it is read again after the
- * call; what a pipe or a socket has is gone by then, so that it is looked at before: as much as is there is what the
- * call gets, which may give less than it was asked for in any case. (Another reader of the same pipe may take some of
- * it in between.)
+ * sys_copy.c: sendfile, splice, tee and copy_file_range to standard output or error. A replay has neither the file nor
+ * the pipe, so the data that these calls copy is recorded, too, after the call. Data from a file is read again after
+ * the call. Data from a pipe or a socket is gone by then, so it is read before the call without being consumed, and the
+ * call is limited to that length; such calls may always copy less than was asked for. (Another reader of the same pipe
+ * may consume some of the data in between.)
  */
 #include "record/core/state.h"
 #include "record/event/ev.h"

@@ -3,9 +3,10 @@
  * sys_map.c: system calls that change the address space. Files are copied into the recording when they are
  * mapped, so that a replay maps what the program mapped.
  *
- * To unmap is a release, to get an address an acquire, as with locks: memory becomes free at the stamp of the first
- * half, before the turn is passed on, and an address is taken in the second half. So a replay never unmaps what another
- * thread got there since. Recorded one thread at a time, what a first half does is done before another thread runs.
+ * Addresses are like locks: unmapping releases them, and mapping acquires them. Memory becomes free at the stamp of the
+ * first half of the event, before the turn is passed on, and an address is taken in the second half. So a replay never
+ * unmaps what another thread has mapped there since. In a recording with one thread at a time, the effect of a first
+ * half is complete before another thread runs.
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"

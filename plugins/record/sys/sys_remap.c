@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_remap.c: mremap. What is given up is free at the stamp of the first half of the event, where it goes is taken
- * with the second (sys_map.c).
+ * sys_remap.c: mremap. The old addresses become free at the stamp of the first half of the event; the new ones are
+ * taken in the second half (sys_map.c).
  */
 #include "record/core/maps.h"
 #include "record/core/state.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_rest.c: recording: the rest of a transfer that the recorder's own signal has ended early: of writes, and of reads
- * that wait for all that they are asked for (MSG_WAITALL, SO_RCVLOWAT: recv(2), socket(7)); within what is left of a
- * socket's time limit (SO_RCVTIMEO, SO_SNDTIMEO), which counts from the call's begin.
+ * sys_rest.c: recording: completes a transfer that the recorder's own signal has ended early: a write, or a read that
+ * waits for all the data that it asks for (MSG_WAITALL, SO_RCVLOWAT: recv(2), socket(7)). A socket's time limit
+ * (SO_RCVTIMEO, SO_SNDTIMEO) counts from the beginning of the call, so only the rest of it is used.
  */
 #include "record/core/memory.h"
 #include "record/core/util.h"
