@@ -60,18 +60,20 @@ void rec_arg_option(json_t *params, const struct cli *cli, const char *option, c
 		json_object_set_new(params, key, json_text(v, strlen(v)));
 }
 
-int rec_arg_depth(json_t *params, const struct cli *cli, struct err *e)
+json_t *rec_arg_depth_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
 {
 	const char *depth = cli_value(cli, "depth");
+	json_t *params;
 	uint64_t n;
 
-	if (!depth)
-		return 0;
-	if (str_u64(depth, 10, 1, 1000, &n))
-		return err_set(e, ERR_USAGE, "--depth: '%s' is not a number from 1 to 1000", depth);
-	if (params)
+	if (depth && str_u64(depth, 10, 1, 1000, &n)) {
+		err_set(e, ERR_USAGE, "--depth: '%s' is not a number from 1 to 1000", depth);
+		return NULL;
+	}
+	params = rec_arg_params(cli, rest, most, first, e);
+	if (params && depth)
 		json_object_set_new(params, "depth", json_integer((json_int_t)n));
-	return 0;
+	return params;
 }
 
 void rec_arg_flag(json_t *params, const struct cli *cli, const char *option)

@@ -24,13 +24,10 @@ struct rec *rec_arg_open(const struct cli *cli, struct err *e);
 json_t *rec_arg_pair(const struct cli *cli, struct err *e);
 /* {"rec": PATH} of a command line as for rec_arg, or NULL. */
 json_t *rec_arg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
+/* The same with "depth", the number of --depth, if that was given; NULL also if it is not from 1 to 1000. */
+json_t *rec_arg_depth_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
 /* {"rec": PATH, "at": POS, "process": N} of a command whose only argument is [REC], as far as given, or NULL. */
 json_t *rec_arg_at_params(const struct cli *cli, struct err *e);
-/*
- * Adds "depth", the number of --depth, if that was given. -1: it is not from 1 to 1000. params NULL: it is only
- * checked.
- */
-int rec_arg_depth(json_t *params, const struct cli *cli, struct err *e);
 /* Adds the option's value under key if it was given. */
 void rec_arg_option(json_t *params, const struct cli *cli, const char *option, const char *key);
 /* Adds option: true if the option was given. */

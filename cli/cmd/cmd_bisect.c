@@ -425,13 +425,8 @@ static int exec_bisect(struct cli *cli, struct err *e)
 	struct hunt_spec s = {0};
 	int r;
 
-	for (size_t i = 0; i < kinds->n; i++) {
-		if (report_check(kinds->s[i], e))
-			return -1;
-		if (cli->json && str_ends(kinds->s[i], "=-"))
-			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object",
-				       kinds->s[i]);
-	}
+	if (report_check_all(kinds, cli->json, e))
+		return -1;
 	if (cli_has(cli, "collect")) {
 		json_auto_t *report = collect(cli_values(cli, "collect"), e);
 

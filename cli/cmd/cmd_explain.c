@@ -137,15 +137,9 @@ static void print(const struct cli *cli, const json_t *r)
 
 static int exec_explain(struct cli *cli, struct err *e)
 {
-	json_t *params;
 	size_t first;
+	json_t *params = rec_arg_depth_params(cli, 0, 0, &first, e);
 
-	if (rec_arg_depth(NULL, cli, e)) /* checked before a recording is looked for */
-		return -1;
-	params = rec_arg_params(cli, 0, 0, &first, e);
-	if (!params)
-		return -1;
-	rec_arg_depth(params, cli, e);
 	return client_print(cli, "explain", rec_arg_add_process(params, cli, e), print, "found", e);
 }
 

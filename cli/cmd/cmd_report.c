@@ -23,13 +23,8 @@ static int exec_report(struct cli *cli, struct err *e)
 	json_auto_t *report = NULL;
 	size_t first;
 
-	for (size_t i = 0; i < kinds->n; i++) {
-		if (report_check(kinds->s[i], e))
-			return -1;
-		if (cli->json && str_ends(kinds->s[i], "=-"))
-			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object",
-				       kinds->s[i]);
-	}
+	if (report_check_all(kinds, cli->json, e))
+		return -1;
 	if (html && report_check(page, e))
 		return -1;
 	if (cli->json && str_eq(html, "-"))

@@ -86,17 +86,13 @@ static void print(const struct cli *cli, const json_t *r)
 
 static int exec_why(struct cli *cli, struct err *e)
 {
-	json_t *params;
 	size_t first;
+	json_t *params = rec_arg_depth_params(cli, 1, 1, &first, e);
 
-	if (rec_arg_depth(NULL, cli, e)) /* checked before a recording is looked for */
-		return -1;
-	params = rec_arg_params(cli, 1, 1, &first, e);
 	if (!params)
 		return -1;
 	json_object_set_new(params, "expr", json_text(cli->args.s[first], strlen(cli->args.s[first])));
 	rec_arg_option(params, cli, "at", "at");
-	rec_arg_depth(params, cli, e);
 	return client_print(cli, "why", rec_arg_add_process(params, cli, e), print, "found", e);
 }
 

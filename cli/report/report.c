@@ -53,6 +53,18 @@ int report_check(const char *text, struct err *e)
 	return find(text, &file, e) < 0 ? -1 : 0;
 }
 
+int report_check_all(const struct strv *texts, bool json, struct err *e)
+{
+	for (size_t i = 0; i < texts->n; i++) {
+		if (report_check(texts->s[i], e))
+			return -1;
+		if (json && str_ends(texts->s[i], "=-"))
+			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object",
+				       texts->s[i]);
+	}
+	return 0;
+}
+
 int report_write(const char *text, const json_t *report, struct err *e)
 {
 	cleanup_buf struct buf b = {0};
