@@ -82,7 +82,7 @@ int debug_goto(struct debug *d, const char *pos, struct err *e)
 		return -1;
 	if (*pos == '-' && p.event < cursor_event(&d->cursor))
 		return goto_before(d, p.event, e);
-	return p.pc ? cursor_goto_point(&d->cursor, &p, e) : cursor_goto(&d->cursor, p.event, e);
+	return p.pc ? cursor_goto_given(&d->cursor, &p, e) : cursor_goto(&d->cursor, p.event, e);
 }
 
 typedef int (*command_fn)(struct debug *d, const char *args, struct buf *out, struct err *e);

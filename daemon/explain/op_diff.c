@@ -11,8 +11,8 @@
 #include "explain/ops.h"
 #include "explain/parting.h"
 #include "reclog/describe.h"
-#include "replay/look.h"
 #include "replay/show.h"
+#include "timetravel/look.h"
 
 /* ---- showing ---- */
 

@@ -18,8 +18,8 @@
 #include "expr/statics.h"
 #include "ops/operations.h"
 #include "reclog/waits.h"
-#include "replay/look.h"
 #include "replay/show.h"
+#include "timetravel/look.h"
 
 #define CALL_TIMEOUT_MS 20000
 
@@ -252,10 +252,11 @@ static uint32_t ordinal_of(const struct look *l, pid_t tid)
 	return 0;
 }
 
-/* The current thread first, the others in GDB's order. */
-static int add_thread(struct look *l, json_t *list, pid_t tid, struct err *e)
+/* The current thread first, the others in GDB's order. from: the thread that GDB looks at; 0: the only one of a copy.
+ */
+static int add_thread(struct look *l, json_t *list, pid_t tid, pid_t from, struct err *e)
 {
-	json_t *thread, *stack = show_stack(l->g, tid, NULL, e);
+	json_t *thread, *stack = show_stack(l->g, from, NULL, e);
 
 	if (!stack)
 		return -1;
@@ -266,6 +267,19 @@ static int add_thread(struct look *l, json_t *list, pid_t tid, struct err *e)
 	else
 		json_array_append_new(list, thread);
 	return 0;
+}
+
+/* Inside a segment the current thread is in a copy, and the others stand at the event before. */
+static int add_copy(struct look *l, json_t *list, struct err *e)
+{
+	struct err why = {0};
+	pid_t copy;
+	int r;
+
+	if (look_attach_copy(l, &copy, e))
+		return -1;
+	r = add_thread(l, list, l->tid, 0, e);
+	return look_drop(l, copy, r ? &why : e) || r ? -1 : 0;
 }
 
 /* What the threads that stand in a call wait for, and whether they do so for each other. */
@@ -288,7 +302,7 @@ static void add_waits(const struct look *l, json_t *result)
 		for (size_t k = 0; k < w.n; k++) {
 			cleanup_free char *text = NULL;
 
-			if (w.v[k].thread != id || !w.v[k].kind)
+			if (w.v[k].thread != id || !w.v[k].kind || (l->at.pc && id == l->thread))
 				continue;
 			text = waits_text(&w, &w.v[k], pid);
 			json_object_set_new(one, "waits", json_text(text, strlen(text)));
@@ -311,12 +325,15 @@ int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, stru
 	if (look_goto(&l, params, ctx, e))
 		goto out;
 	position = look_position(&l);
-	if (look_attach(&l, e) || gdb_threads(l.g, &threads, &nthreads, e))
+	if ((l.at.pc && add_copy(&l, list, e)) || look_attach(&l, e) || gdb_threads(l.g, &threads, &nthreads, e))
 		goto out;
 	/* no number: this is the first thread, which has ended, but whose task remains (plugins/record/proc/leave.c) */
-	for (size_t i = 0; i < nthreads; i++)
-		if (ordinal_of(&l, threads[i].tid) && add_thread(&l, list, threads[i].tid, e))
+	for (size_t i = 0; i < nthreads; i++) {
+		pid_t tid = threads[i].tid;
+
+		if (ordinal_of(&l, tid) && !(l.at.pc && tid == l.tid) && add_thread(&l, list, tid, tid, e))
 			goto out;
+	}
 	*result = json_pack("{s:O, s:O, s:O}", "position", position, "backtrace",
 			    json_object_get(json_array_get(list, 0), "backtrace"), "threads", list);
 	show_process(*result, l.rec, l.nav.t.process);

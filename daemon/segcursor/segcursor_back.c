@@ -159,6 +159,27 @@ int segcur_to_end(struct segcur *in, struct err *e)
 	return go(in, steps, e);
 }
 
+int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e)
+{
+	struct goal end = {0};
+	uint64_t pc, before;
+	int r;
+
+	if (segcur_ends_in_program(in)) {
+		if (segcur_to_end(in, e) || trace_get_pc(&in->now, &pc, e) || segcur_count_stops(in, b, k, e))
+			return -1;
+		*k += breaks_has(b, pc);
+		return 0;
+	}
+	r = segcur_walk_all(in, b, k, e);
+	if (r > 0)
+		return segcur_count_to(in, &in->base, b, &end, 0, k, e);
+	if (r || segcur_count_before_walks(in, b, &before, e))
+		return -1;
+	*k += before;
+	return 0;
+}
+
 static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
 		   struct err *e)
 {

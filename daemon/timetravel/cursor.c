@@ -10,6 +10,8 @@
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 
+#define STOPS_FEW 1000 /* with more, arrivals are counted by a walk before the copy goes there */
+
 #define LAY_S 0.5 /* so much recorded time without a checkpoint is given some */
 
 void cursor_init(struct cursor *t, struct nav *nav)
@@ -143,6 +145,48 @@ int cursor_goto_point(struct cursor *t, const struct timeline_point *p, struct e
 		return err_set(e, ERR_USAGE, "0x%llx is not met %llu times between event %llu and the next",
 			       (unsigned long long)p->pc, (unsigned long long)p->hits, (unsigned long long)p->event);
 	return r;
+}
+
+/* How often the thread comes to the PC in its segment. */
+static int count_arrivals(struct cursor *t, uint64_t pc, uint64_t *times, struct err *e)
+{
+	struct breaks b = {0};
+	int r;
+
+	breaks_add(&b, pc, 0);
+	r = segcur_count_all(&t->in, &b, times, e);
+	breaks_fini(&b);
+	return r;
+}
+
+static int comes_less_often(const struct cursor *t, const struct timeline_point *p, uint64_t times, struct err *e)
+{
+	return err_set(e, ERR_USAGE, "thread %u is at 0x%llx only %llu times between event %llu and the next",
+		       t->in.seg.thread, (unsigned long long)p->pc, (unsigned long long)times,
+		       (unsigned long long)p->event);
+}
+
+int cursor_goto_given(struct cursor *t, const struct timeline_point *p, struct err *e)
+{
+	struct err ignored;
+	uint64_t times;
+	int r = t->ops->enter(t, p->event, e);
+
+	if (r < 0)
+		return -1;
+	/* where the thread was interrupted in the middle of the program, copies run on; others would stop very often */
+	if (!r && (segcur_ends_in_program(&t->in) || p->hits > STOPS_FEW)) {
+		if (count_arrivals(t, p->pc, &times, e))
+			return -1;
+		if (times < p->hits)
+			return comes_less_often(t, p, times, e);
+	}
+	if (!cursor_goto_point(t, p, e))
+		return 0;
+	if (!r && e->kind == ERR_USAGE && !t->ops->enter(t, p->event, &ignored) &&
+	    !count_arrivals(t, p->pc, &times, &ignored))
+		comes_less_often(t, p, times, e);
+	return -1;
 }
 
 static bool same_place(const struct user_regs_struct *a, const struct user_regs_struct *b)

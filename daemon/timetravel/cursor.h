@@ -99,6 +99,8 @@ void cursor_fini(struct cursor *t);
 int cursor_goto(struct cursor *t, uint64_t n, struct err *e);
 /* To a point inside a segment (pc is not 0). ERR_USAGE: the segment does not come to that address so often. */
 int cursor_goto_point(struct cursor *t, const struct timeline_point *p, struct err *e);
+/* To one that a user has given, which need not exist. ERR_USAGE tells how often the segment comes to that address. */
+int cursor_goto_given(struct cursor *t, const struct timeline_point *p, struct err *e);
 /* As that; to the visible state before, if the point is not visible. */
 int cursor_goto_seen(struct cursor *t, const struct timeline_point *p, struct err *e);
 /* To the last visible state before event n + 1. 1: there is none after event n. */

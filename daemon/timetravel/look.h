@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* look.h: a recorded process at any position, inside a segment too, for GDB to inspect. */
-#ifndef FRED_OPS_LOOK_H
-#define FRED_OPS_LOOK_H
+#ifndef FRED_TIMETRAVEL_LOOK_H
+#define FRED_TIMETRAVEL_LOOK_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
 #include "gdb/gdb.h"
 #include "replay/navigate.h"
-#include "replay/segment.h"
+#include "timetravel/cursor.h"
 
 struct look {
 	struct rec *rec;
@@ -16,9 +16,7 @@ struct look {
 	bool have_nav;
 	struct gdb *g;
 	struct timeline_point at;
-	struct segment seg; /* when at.pc: the held thread */
-	struct trace
-		walked; /* alive: a copy of it that is there, while the thread itself is at the first arrival only */
+	struct cursor cursor; /* when at.pc: stands there, in a copy; the process itself stays at the event before */
 	uint32_t thread; /* ordinal and TID of the thread that moved last */
 	pid_t tid;
 };
@@ -27,11 +25,14 @@ struct look {
 int look_goto(struct look *l, const json_t *params, struct op_ctx *ctx, struct err *e);
 void look_fini(struct look *l);
 
-/* Has GDB attach to the process itself, with all its threads. Inside a segment: no copies any more. */
+/*
+ * Has GDB attach to the process itself, with all its threads: they stand at the event at.event, also when the position
+ * is inside the segment after it. No copies can be made any more.
+ */
 int look_attach(struct look *l, struct err *e);
 /*
- * Has GDB attach to a throw-away copy, which has the current thread alone, and in which calls into the program
- * can run. GDB must not be attached. look_drop ends it.
+ * Has GDB attach to a throw-away copy, which stands at the position, has the current thread alone, and in which calls
+ * into the program can run. GDB must not be attached. look_drop ends it.
  */
 int look_attach_copy(struct look *l, pid_t *copy, struct err *e);
 int look_drop(struct look *l, pid_t copy, struct err *e);
