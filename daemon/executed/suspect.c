@@ -67,6 +67,31 @@ static void write_memory(struct uses *u, size_t k, const struct slice_access *a)
 	}
 }
 
+static void forget_word(struct writers *w, const struct slice_access *a)
+{
+	uint64_t at = (w->key - 1) * WORD;
+
+	for (unsigned b = 0; b < WORD; b++)
+		if (at + b >= a->addr && at + b - a->addr < a->len)
+			w->by[b] = 0;
+}
+
+/* What is there no longer comes from an instruction. */
+static void forget_memory(struct uses *u, const struct slice_access *a)
+{
+	if (a->len / WORD > u->memory.n) {
+		for (struct writers *w = NULL; (w = table_next(&u->memory, w));)
+			forget_word(w, a);
+		return;
+	}
+	for (uint64_t at = a->addr & ~(uint64_t)(WORD - 1); at < a->addr + a->len; at += WORD) {
+		struct writers *w = u->memory.cap ? table_find(&u->memory, at / WORD + 1) : NULL;
+
+		if (w)
+			forget_word(w, a);
+	}
+}
+
 static void find_uses(struct uses *u, const struct slice *s)
 {
 	const struct slice_access *a = s->accesses;
@@ -87,8 +112,10 @@ static void find_uses(struct uses *u, const struct slice *s)
 			if (a[i].reads)
 				read_memory(u, k, &a[i]);
 		for (unsigned i = 0; i < d->accesses; i++)
-			if (a[i].writes)
+			if (a[i].writes && r)
 				write_memory(u, k, &a[i]);
+			else if (a[i].writes)
+				forget_memory(u, &a[i]);
 		for (uint64_t set = r ? r->writes : d->insn == SLICE_RETURNED ? CALLER_SAVED : 0; set; set &= set - 1)
 			regs[__builtin_ctzll(set)] = (uint32_t)k + 1;
 	}
