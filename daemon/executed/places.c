@@ -87,7 +87,7 @@ int places_see(struct places *p, const struct segcur *in, struct trace *t, struc
 	p->mapped = now;
 	if (!p->g)
 		p->g = gdb_new(NULL, e);
-	if (!p->g || segment_copy(&in->seg, t, &p->copy, e))
+	if (!p->g || segment_copy_apart(&in->seg, t, &p->copy, e))
 		return -1;
 	return gdb_attach(p->g, p->copy, e);
 }

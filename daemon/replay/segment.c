@@ -272,14 +272,17 @@ static int wait_stopped(pid_t pid, struct err *e)
 	return r ? err_errno(e, ERR_INTERNAL, "wait for the stop of process %d", (int)pid) : 0;
 }
 
-int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct err *e)
+static int copy_from(const struct segment *s, struct trace *from, bool apart, pid_t *pid, struct err *e)
 {
+	static const uint64_t none[6];
 	uint32_t off = 0;
 	struct trace copy;
+	int64_t session;
 
 	if (trace_fork(from, s->gadget, &copy, e))
 		return -1;
 	if (trace_unshare_memory(&copy, s->gadget, e) ||
+	    (apart && trace_syscall(&copy, s->gadget, SYS_setsid, none, &session, e)) ||
 	    trace_write(copy.pid, s->t->ctl->mode_addr, &off, sizeof(off), e) || trace_detach(&copy, true, e)) {
 		trace_kill(&copy);
 		return -1;
@@ -289,6 +292,16 @@ int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct
 		return 0;
 	trace_kill(&copy);
 	return -1;
+}
+
+int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct err *e)
+{
+	return copy_from(s, from, false, pid, e);
+}
+
+int segment_copy_apart(const struct segment *s, struct trace *from, pid_t *pid, struct err *e)
+{
+	return copy_from(s, from, true, pid, e);
 }
 
 int segment_release(struct segment *s, struct err *e)

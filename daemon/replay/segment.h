@@ -70,6 +70,11 @@ int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t
  * or a copy of it.
  */
 int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct err *e);
+/*
+ * The same, for a copy that outlives the target: it has a session of its own, so that a restored target can have the
+ * PIDs of the target's process group and session.
+ */
+int segment_copy_apart(const struct segment *s, struct trace *from, pid_t *pid, struct err *e);
 /* A trace_fork shares the control page and more with its original: this gives it its own. */
 int segment_unshare(struct trace *copy, struct err *e);
 /* Lets GDB have the process: it stays stopped where it is. */
