@@ -153,8 +153,11 @@ int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *
 void segcur_count_fini(struct segcur_count *c);
 /* To the k-th stop of b (from 1). 1: there are fewer. */
 int segcur_nth_stop(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
-/* How many stops of b, which watches nothing, there are in the segment. Where `now` is then is not known. */
-int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
+/*
+ * How many stops of b, which watches nothing, there are in the segment. 1: more than `most`, and no walk can count
+ * them. Where `now` is then is not known.
+ */
+int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t most, uint64_t *k, struct err *e);
 /* See cursor_back_over: stops of b count. SEGCUR_CHANGED: the last is a change of a watched word, and nothing has
  * moved. */
 #define SEGCUR_CHANGED 2

@@ -159,7 +159,7 @@ int segcur_to_end(struct segcur *in, struct err *e)
 	return go(in, steps, e);
 }
 
-int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e)
+int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t most, uint64_t *k, struct err *e)
 {
 	struct goal end = {0};
 	uint64_t pc, before;
@@ -173,7 +173,7 @@ int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t *k, struct er
 	}
 	r = segcur_walk_all(in, b, k, e);
 	if (r > 0)
-		return segcur_count_to(in, &in->base, b, &end, 0, k, e);
+		return segcur_count_to(in, &in->base, b, &end, most, k, e);
 	if (r || segcur_count_before_walks(in, b, &before, e))
 		return -1;
 	*k += before;

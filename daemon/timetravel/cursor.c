@@ -147,14 +147,14 @@ int cursor_goto_point(struct cursor *t, const struct timeline_point *p, struct e
 	return r;
 }
 
-/* How often the thread comes to the PC in its segment. */
+/* How often the thread comes to the PC in its segment. 1: this takes too long. */
 static int count_arrivals(struct cursor *t, uint64_t pc, uint64_t *times, struct err *e)
 {
 	struct breaks b = {0};
 	int r;
 
 	breaks_add(&b, pc, 0);
-	r = segcur_count_all(&t->in, &b, times, e);
+	r = segcur_count_all(&t->in, &b, STOPS_FEW, times, e);
 	breaks_fini(&b);
 	return r;
 }
@@ -176,9 +176,11 @@ int cursor_goto_given(struct cursor *t, const struct timeline_point *p, struct e
 		return -1;
 	/* where the thread was interrupted in the middle of the program, copies run on; others would stop very often */
 	if (!r && (segcur_ends_in_program(&t->in) || p->hits > STOPS_FEW)) {
-		if (count_arrivals(t, p->pc, &times, e))
+		int known = count_arrivals(t, p->pc, &times, e);
+
+		if (known < 0)
 			return -1;
-		if (times < p->hits)
+		if (!known && times < p->hits)
 			return comes_less_often(t, p, times, e);
 	}
 	if (!cursor_goto_point(t, p, e))
