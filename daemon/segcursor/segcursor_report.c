@@ -28,6 +28,8 @@
 #define ASLEEP_MAX 4
 #define PAST_TIMES 100
 #define PAST_NS 1000000000u
+#define SLOWER_TIMES 300 /* translated code that reports, at most */
+#define SLOWER_NS 300000000u
 
 struct reporting {
 	struct segcur_report *r;
@@ -38,7 +40,8 @@ struct reporting {
 	struct trace *copy;
 	struct trace_walk walk;
 	unsigned asleep; /* consecutive checks at which it waited for another thread, which the copy lacks */
-	bool past; /* it has gone past the goal */
+	uint64_t most_ns; /* of CPU time; after that it has gone past its end, or waits in a loop for another thread */
+	bool past;
 };
 
 enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
@@ -312,11 +315,6 @@ static int step_over(struct reporting *g, struct trace *t, struct err *e)
 
 /* ---- in translated code ---- */
 
-static int full(void *ctx, struct trace *t, struct err *e)
-{
-	return drain(ctx, t, e);
-}
-
 static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
 {
 	struct reporting *g = ctx;
@@ -337,8 +335,27 @@ static bool cancelled(void *ctx)
 	struct err ignored;
 	uint64_t ns;
 
-	g->past = g->goal && !trace_cpu_ns(g->pid, &ns, &ignored) && ns > g->in->end_ns * PAST_TIMES + PAST_NS;
+	g->past = !trace_cpu_ns(g->pid, &ns, &ignored) && ns > g->most_ns;
 	return g->past || (g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx));
+}
+
+static int full(void *ctx, struct trace *t, struct err *e)
+{
+	return cancelled(ctx) ? err_set(e, ERR_CANCELLED, "interrupted") : drain(ctx, t, e);
+}
+
+/* Without an end that is known: by the time that the whole recording took. */
+static uint64_t most_ns(const struct reporting *g)
+{
+	const struct target *t = g->in->seg.t;
+	struct timeline_event last;
+	struct err ignored;
+
+	if (g->goal)
+		return g->in->end_ns * PAST_TIMES + PAST_NS;
+	if (timeline_read(t->tl, target_total(t), &last, &ignored))
+		return UINT64_MAX;
+	return (uint64_t)(last.seconds * 1e9) * SLOWER_TIMES + SLOWER_NS;
 }
 
 static int prepare_walk(struct reporting *g, struct err *e)
@@ -356,6 +373,7 @@ static int prepare_walk(struct reporting *g, struct err *e)
 		.ask = {.report = g->at},
 		.stays = true,
 	};
+	g->most_ns = most_ns(g);
 	if (!g->goal)
 		return 0;
 	if (trace_get_regs(g->goal->want, &r, e))
