@@ -117,11 +117,10 @@ void collect_outside(struct collect *c, uint64_t addr, uint64_t len)
 	slice_add_access(&c->slice, addr, len, false, true);
 }
 
-struct timeline_point collect_point(const struct collect *c, const struct slice_done *d,
-				    const struct visibility *visibility)
+struct timeline_point collect_point(const struct collect *c, const struct slice_done *d)
 {
 	uint64_t pc = c->pcs[d->insn];
 
-	return (struct timeline_point){c->first_event + d->event, visibility_is_certain(visibility, pc) ? pc : 0,
+	return (struct timeline_point){c->first_event + d->event, visibility_is_certain(&c->i->visibility, pc) ? pc : 0,
 				       d->hits};
 }

@@ -32,8 +32,7 @@ void collect_insn(struct collect *c, struct instrument_insn *x, uint64_t sp);
 void collect_access(struct collect *c, const struct instrument_access *a);
 /* Memory whose bytes no longer come from an instruction. */
 void collect_outside(struct collect *c, uint64_t addr, uint64_t len);
-/* The position of what was executed; *visibility: of its process. */
-struct timeline_point collect_point(const struct collect *c, const struct slice_done *d,
-				    const struct visibility *visibility);
+/* The position of what was executed. */
+struct timeline_point collect_point(const struct collect *c, const struct slice_done *d);
 
 #endif

@@ -35,7 +35,6 @@ struct cause {
 	struct collect c;
 	uint64_t back; /* where the call that ended the program would return to */
 	size_t check; /* that call: its index in slice.done, from 1; 0: not met */
-	struct visibility visibility;
 	bool too_many;
 };
 
@@ -76,7 +75,6 @@ static int begun(void *ctx, struct instrument *i, struct trace *copy, struct err
 {
 	struct cause *c = ctx;
 
-	c->visibility = i->visibility;
 	return places_see(&c->places, i->in, copy, e);
 }
 
@@ -196,7 +194,7 @@ static size_t candidates_of(struct cause *c, const struct suspects *s, struct ca
 static json_t *candidate_json(struct cause *c, const struct candidate *v, unsigned passed)
 {
 	const struct slice_done *d = &c->c.slice.done[v->last];
-	const struct timeline_point at = collect_point(&c->c, d, &c->visibility);
+	const struct timeline_point at = collect_point(&c->c, d);
 	json_t *row = json_pack("{s:o, s:I, s:b, s:I}", "at", rows_point(&at), "executed", (json_int_t)v->executed,
 				"fresh", v->fresh, "passed", (json_int_t)(passed ? v->passed : 0)),
 	       *location = json_object();

@@ -34,7 +34,6 @@ struct slicing {
 	struct collect c;
 	bool keeps; /* what is reported now belongs to the window, or to the statement at its end */
 	size_t criterion; /* instructions of that statement */
-	struct visibility visibility;
 	uint64_t unknown; /* events that may have written memory in a way that is not known */
 	bool too_many;
 };
@@ -114,7 +113,6 @@ static int begun(void *ctx, struct instrument *i, struct trace *copy, struct err
 {
 	struct slicing *s = ctx;
 
-	s->visibility = i->visibility;
 	return places_see(&s->places, i->in, copy, e);
 }
 
@@ -157,7 +155,7 @@ static int by_place(const void *a, const void *b)
 
 static struct timeline_point point_of(const struct slicing *s, const struct slice_done *d)
 {
-	return collect_point(&s->c, d, &s->visibility);
+	return collect_point(&s->c, d);
 }
 
 /* Makes an entry for each instruction, then joins those of one line. *out: malloc'd. Returns how many there are. */
