@@ -312,7 +312,6 @@ static const char *const checking[] = {"malloc_printerr", "free",  "malloc",	  "
 				       "realloc",	  "cfree", "__libc_free", NULL};
 static const char *const smashed[] = {"__stack_chk_fail", NULL};
 static const char *const aborting[] = {"abort", NULL};
-static const char *const reallocating[] = {"realloc", "reallocarray", NULL};
 static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
 
 /*
@@ -359,7 +358,7 @@ static int plain_abort(struct explain *x, struct err *e)
 
 int failure_abort(struct explain *x, struct err *e)
 {
-	bool asserts, terminates, checks, smashes, allocates, reallocates;
+	bool asserts, terminates, checks, smashes, allocates;
 	struct user_regs_struct r;
 	bool shim;
 	struct inspect p = {0};
@@ -374,13 +373,12 @@ int failure_abort(struct explain *x, struct err *e)
 	smashes = inspect_find(&p, smashed) >= 0;
 	shim = visibility_is_shim(&x->t.visibility, r.rip) && inspect_find(&p, releasing) == 0;
 	allocates = visibility_is_shim(&x->t.visibility, r.rip) && inspect_find(&p, aborting) != 0;
-	reallocates = inspect_find(&p, reallocating) == 0;
 	inspect_close(&p);
 	if (asserts)
 		return explain_assertion(x, e);
 	if (terminates)
 		return explain_exception(x, e);
-	if (shim && (r.rdi || !reallocates))
+	if (shim && r.rdi) /* realloc of NULL allocates */
 		return explain_release(x, e);
 	if (smashes)
 		return failure_smashed(x, e);
