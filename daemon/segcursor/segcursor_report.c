@@ -41,7 +41,7 @@ struct reporting {
 	struct trace_walk walk;
 	unsigned asleep; /* consecutive checks at which it waited for another thread, which the copy lacks */
 	uint64_t most_ns; /* of CPU time; after that it has gone past its end, or waits in a loop for another thread */
-	bool past;
+	bool past; /* it has taken more than that */
 };
 
 enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
@@ -353,9 +353,11 @@ static uint64_t most_ns(const struct reporting *g)
 
 	if (g->goal)
 		return g->in->end_ns * PAST_TIMES + PAST_NS;
+	if (g->r->most_ns)
+		return g->r->most_ns;
 	if (timeline_read(t->tl, target_total(t), &last, &ignored))
 		return UINT64_MAX;
-	return (uint64_t)(last.seconds * 1e9) * SLOWER_TIMES + SLOWER_NS;
+	return g->r->most_ns = (uint64_t)(last.seconds * 1e9) * SLOWER_TIMES + SLOWER_NS;
 }
 
 static int prepare_walk(struct reporting *g, struct err *e)

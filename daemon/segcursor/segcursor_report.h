@@ -26,6 +26,7 @@ struct segcur_report {
 	bool args; /* the arguments of calls are reported (REPORT_ARGS) */
 	bool every; /* each instruction has an entry (REPORT_INSN) */
 	bool loaded; /* what libc loads has entries (REPORT_LOADED) */
+	uint64_t most_ns; /* segcursor_report.c: of CPU time, for a segment whose end is an event; 0: not known yet */
 	uint8_t last[RLOG_MAX_THREADS]; /* by thread: the kind of its last event so far, 0: none; its own */
 	/* Results, which add up over segments. */
 	uint64_t stepped; /* instructions that were not translated: the processor executed them, and nothing was told */

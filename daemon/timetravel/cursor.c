@@ -61,7 +61,9 @@ static double seconds_at(struct cursor *t, uint64_t event)
 
 void cursor_count_move(struct cursor *t)
 {
-	t->work += MOVE_MS + (uint64_t)(seconds_at(t, nav_total(t->nav)) * 1000 / PARTS);
+	if (!t->move_ms)
+		t->move_ms = MOVE_MS + (uint64_t)(seconds_at(t, nav_total(t->nav)) * 1000 / PARTS);
+	t->work += t->move_ms;
 }
 
 unsigned cursor_cuts(struct cursor *t, uint64_t from, uint64_t to, uint64_t cuts[CURSOR_CUTS])

@@ -83,6 +83,7 @@ struct cursor {
 	uint32_t runs; /* of cursor_run, counted */
 	struct next_segment next; /* of the thread that is stepped */
 	uint64_t work; /* what its moves have cost: milliseconds, more or less, on a machine that does nothing else */
+	uint64_t move_ms; /* of that, each move other than a step; 0: not known yet */
 	bool (*interrupted)(void *ctx); /* does the user want to stop? May be NULL */
 	void *ctx;
 };
