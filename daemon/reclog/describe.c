@@ -17,6 +17,25 @@ static const char *const kind_names[RLOG_KIND_LIMIT] = {
 #undef EVENT
 };
 
+/* What a CALL record is about. */
+static const char *const call_names[] = {
+	[RLOG_CALL_SPAWN_ERROR] = "posix_spawn",
+	[RLOG_CALL_GETCPU] = "getcpu",
+	[RLOG_CALL_CANCEL] = "pthread_cancel",
+	[RLOG_CALL_SERIAL] = "one thread at a time from here on",
+	[RLOG_CALL_RANDOM_DEVICE] = "random_device",
+	[RLOG_CALL_PIDFD] = "pidfd of a fork",
+	[RLOG_CALL_TSC] = "rdtsc",
+	[RLOG_CALL_SELF_MEM] = "write to /proc/self/mem",
+	[RLOG_CALL_GROUP] = "shares memory with other processes from here on",
+	[RLOG_CALL_SETXID] = "setxid",
+	[RLOG_CALL_COPIED] = "copied to the output",
+	[RLOG_CALL_RANDOM] = "rdrand",
+	[RLOG_CALL_SPLIT] = "instruction divided",
+	[RLOG_CALL_OUTPUT] = "descriptor of the output",
+	[RLOG_CALL_JOINS] = "runs one at a time from here on",
+};
+
 /* The operands of an event, sorted by meaning. */
 struct parts {
 	const uint64_t *args;
@@ -146,6 +165,11 @@ static void add_operands(struct buf *b, const struct reader_event *ev, const str
 		return;
 	case RLOG_CREATE:
 		buf_addf(b, " thread %" PRIu64, ev->rec.op[0]);
+		return;
+	case RLOG_CALL:
+		if (ev->rec.op[0] >= sizeof(call_names) / sizeof(call_names[0]) || !call_names[ev->rec.op[0]])
+			break;
+		buf_addf(b, ": %s", call_names[ev->rec.op[0]]);
 		return;
 	default:
 		break;

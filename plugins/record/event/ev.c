@@ -173,10 +173,24 @@ void ev_done(struct thr *t)
 		event_hooks.stamped(t);
 }
 
+/* Where the recorder waited for its turn here (gil_join), others come first. */
+static void join_replay(struct thr *t)
+{
+	struct rlog_rec r;
+
+	if (likely(!turn_call_ahead(t, RLOG_CALL_JOINS)))
+		return;
+	turn_take(t, &r, RLOG_CALL);
+	turn_done(t);
+	while (event_hooks.deliver_replay(t))
+		;
+}
+
 static void leave_replay(struct thr *t)
 {
 	while (event_hooks.deliver_replay(t))
 		;
+	join_replay(t);
 	event_hooks.take_pages(t);
 	turn_seek(t);
 }

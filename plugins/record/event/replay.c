@@ -114,6 +114,15 @@ int turn_result_ahead(const struct thr *t, struct rlog_rec *r)
 	return 1;
 }
 
+int turn_call_ahead(const struct thr *t, enum rlog_call which)
+{
+	const uint8_t *p = t->log.rd;
+	struct rlog_rec r;
+
+	return turn_next_is(t, RLOG_CALL) && rlog_next(shim_kinds(), &p, t->log.rd_end, &r) == RLOG_READ_OK &&
+	       r.op[0] == which;
+}
+
 int turn_next_call_is(struct thr *t, enum rlog_call which)
 {
 	struct rlog_rec r;

@@ -18,6 +18,7 @@ int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does 
  */
 int turn_result_ahead(const struct thr *t, struct rlog_rec *r);
 int turn_next_call_is(struct thr *t, enum rlog_call which); /* the same for a CALL; its thread comes to the record */
+int turn_call_ahead(const struct thr *t, enum rlog_call which); /* the same; looks only, and waits for nothing */
 void turn_skip_page(struct thr *t); /* the same for a PAGE that has been taken over */
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */
 void turn_done(struct thr *t);

@@ -134,7 +134,8 @@ void gil_start_replay(struct thr *t)
 
 void gil_join(struct thr *t)
 {
+	/* no YIELD: a replay comes to that when the program has gone on to its next event */
 	if (!t->clean)
-		ev(t, RLOG_YIELD, 0, 0, 0);
+		ev(t, RLOG_CALL, 0, RLOG_CALL_JOINS, 0);
 	gil_acquire(t);
 }
