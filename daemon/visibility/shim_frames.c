@@ -28,6 +28,7 @@ struct walk {
 	void *arg;
 	bool interrupted, again; /* unwinding starts again from r: what a signal handler interrupted, or what a
 				    trampoline returns to */
+	bool seen; /* the frame from which it starts again has been handed out */
 };
 
 /* A handler returns to `mov $15, %rax; syscall`. */
@@ -100,6 +101,10 @@ static int frame(Dwfl_Frame *f, void *arg)
 
 	if (!dwfl_frame_pc(f, &pc, &activation))
 		return DWARF_CB_ABORT;
+	if (w->seen) {
+		w->seen = false;
+		return DWARF_CB_OK;
+	}
 	kept_registers(f, &r);
 	r.rip = pc;
 	if (is_restorer(w->pid, pc)) {
@@ -211,6 +216,11 @@ static int open_dwfl(struct shim_frames *o, const struct visibility *s, pid_t pi
 	return -1;
 }
 
+/*
+ * libdwfl (0.188) takes a register for unknown that a function has not saved yet. If its caller's frame is found by that
+ * register, as _dl_runtime_resolve's is by rbx at the entry of _dl_fixup, it stops there. kept_registers() knows it, so
+ * unwinding goes on from the last frame that was found.
+ */
 static void walk(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
 		 frame_fn fn, void *arg)
 {
@@ -226,7 +236,8 @@ static void walk(struct shim_frames *o, const struct visibility *s, pid_t pid, c
 	do {
 		from = w.r;
 		w.again = false;
-		dwfl_getthread_frames(o->dwfl, 1, frame, &w);
+		if (dwfl_getthread_frames(o->dwfl, 1, frame, &w) != DWARF_CB_ABORT)
+			w.again = w.seen = w.r.rsp > from.rsp;
 	} while (w.again);
 }
 
