@@ -217,9 +217,9 @@ static int open_dwfl(struct shim_frames *o, const struct visibility *s, pid_t pi
 }
 
 /*
- * libdwfl (0.188) takes a register for unknown that a function has not saved yet. If its caller's frame is found by that
- * register, as _dl_runtime_resolve's is by rbx at the entry of _dl_fixup, it stops there. kept_registers() knows it, so
- * unwinding goes on from the last frame that was found.
+ * libdwfl (0.188) takes a register for unknown that a function has not saved yet. If its caller's frame is found by
+ * that register, as _dl_runtime_resolve's is by rbx at the entry of _dl_fixup, it stops there. kept_registers() knows
+ * it, so unwinding goes on from the last frame that was found.
  */
 static void walk(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
 		 frame_fn fn, void *arg)
