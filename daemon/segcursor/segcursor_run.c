@@ -426,6 +426,7 @@ static int run_to_end(struct segcur *in, struct trace *t, struct err *e)
 {
 	struct breaks none = {0};
 	struct stop stop = {0};
+	uint64_t turn = 0;
 	int sig = 0, r;
 
 	if (tell_copy(t, CTL_ADDR(endless), 0, e) || tell_copy(t, CTL_ADDR(blind), 1, e))
@@ -440,10 +441,14 @@ static int run_to_end(struct segcur *in, struct trace *t, struct err *e)
 		return -1;
 	if (stop.kind == STOP_INTERRUPT)
 		return err_set(e, ERR_CANCELLED, "interrupted");
-	return t->alive ? 0
-			: err_set(e, ERR_INTERNAL,
-				  "where thread %u was interrupted after event %llu could not be reached again",
-				  in->seg.thread, (unsigned long long)in->n);
+	if (t->alive && trace_read(t->pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e))
+		return -1;
+	/* segment_is_over is also true of a copy that has not found the place */
+	return t->alive && turn > in->n
+		       ? 0
+		       : err_set(e, ERR_INTERNAL,
+				 "where thread %u was interrupted after event %llu could not be reached again",
+				 in->seg.thread, (unsigned long long)in->n);
 }
 
 int segcur_find_end(struct segcur *in, struct err *e)

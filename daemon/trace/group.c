@@ -310,19 +310,6 @@ static bool is_interrupt(int status)
 	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
 }
 
-/*
- * The trap flag of a thread that is not stepped is its own: the recorder counts passes of a place by it, where it may
- * not use perf_event_open(2). It is to hear of that.
- */
-static int classify(struct group_thread *th, int status, struct trace_stop *stop, struct err *e)
-{
-	if (trace_classify(&th->t, status, stop, e))
-		return -1;
-	if (stop->why == TRACE_STEPPED && !th->step && stop->info.si_code == TRAP_TRACE)
-		stop->why = TRACE_SIGNAL;
-	return 0;
-}
-
 /* Stops that only this file is concerned with: the thread goes on. 1: it was one. */
 static int is_internal(struct group *g, struct group_thread *th, int status, struct err *e)
 {
@@ -374,7 +361,7 @@ static int take(struct group *g, pid_t tid, int status, struct group_thread **ou
 	r = is_internal(g, th, status, e);
 	if (r)
 		return r < 0 ? -1 : 0;
-	if (classify(th, status, stop, e))
+	if (trace_classify(&th->t, status, stop, e))
 		return -1;
 	*out = th;
 	return 1;
@@ -451,7 +438,7 @@ static int stop_one(struct group *g, struct group_thread *th, struct err *e)
 		return resume_thread(g, th, e);
 	}
 	th->pending = true;
-	return classify(th, status, &th->stop, e);
+	return trace_classify(&th->t, status, &th->stop, e);
 }
 
 int group_stop(struct group *g, struct err *e)

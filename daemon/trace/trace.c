@@ -67,6 +67,10 @@ static bool is_of_debug_registers(int code)
 	return code == TRAP_TRACE || code == TRAP_BRKPT || code == TRAP_HWBKPT;
 }
 
+/*
+ * The trap flag of a thread that is not stepped is its own: the recorder looks for a place by it, where it may not use
+ * perf_event_open(2). It is to hear of that.
+ */
 static int classify_trap(struct trace *t, struct trace_stop *out, struct err *e)
 {
 	unsigned long dr6;
@@ -82,7 +86,9 @@ static int classify_trap(struct trace *t, struct trace_stop *out, struct err *e)
 	if (read_dr6(t, &dr6, e))
 		return -1;
 	out->slots = (unsigned)dr6 & 0xf;
-	if (out->info.si_code == TRAP_TRACE || out->info.si_code == TRAP_BRKPT || (dr6 & (1u << 14)))
+	if (out->info.si_code == TRAP_TRACE && !t->stepped_from)
+		out->why = TRACE_SIGNAL;
+	else if (out->info.si_code == TRAP_TRACE || out->info.si_code == TRAP_BRKPT || (dr6 & (1u << 14)))
 		out->why = TRACE_STEPPED;
 	else if (out->slots)
 		out->why = TRACE_HIT;

@@ -41,7 +41,8 @@ struct trace {
 enum trace_why {
 	TRACE_HIT = 1, /* watchpoints or breakpoints: `slots` */
 	TRACE_STEPPED, /* one instruction done (and possibly `slots` hit by it) */
-	TRACE_SIGNAL, /* `info` is about to be delivered: give its number to the next trace_cont */
+	TRACE_SIGNAL, /* `info` is about to be delivered: give its number to the next trace_cont (and possibly `slots`,
+		       * if its own trap flag has raised it) */
 	TRACE_TIMEOUT, /* a limit was reached, the thread was interrupted */
 	TRACE_STOPPED, /* a group stop (SIGSTOP ...) by somebody else; the next trace_cont ends it
 			*/

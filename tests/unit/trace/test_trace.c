@@ -175,6 +175,32 @@ static void step_with_watch(void **state)
 	target_stop(&g);
 }
 
+/* Whose own trap flag is set is to have the signal of that, unless it is stepped. */
+static void trap_flag_of_its_own(void **state)
+{
+	struct user_regs_struct r;
+	struct trace_stop s;
+	struct target g;
+
+	target_start(&g, scenario_store);
+	target_release(&g);
+	OK(trace_set_break(&g.t, 0, ADDR(store_flag), &e));
+	OK(trace_cont(&g.t, 0, NULL, &s, &e));
+	OK(trace_clear_all(&g.t, &e));
+	OK(trace_set_watch(&g.t, 1, ADDR(&flag), 4, &e));
+	r = regs_of(&g);
+	r.eflags |= 0x100;
+	OK(trace_set_regs(&g.t, &r, &e));
+	OK(trace_cont(&g.t, 0, NULL, &s, &e));
+	assert_int_equal(s.why, TRACE_SIGNAL);
+	assert_int_equal(s.info.si_signo, SIGTRAP);
+	assert_int_equal(s.slots, 2);
+	assert_int_equal(regs_of(&g).rip, ADDR(store_flag_end));
+	OK(trace_step(&g.t, 0, &s, &e));
+	assert_int_equal(s.why, TRACE_STEPPED);
+	target_stop(&g);
+}
+
 static void limits(void **state)
 {
 	const struct trace_limit cpu = {.cpu_ns = 20000000}, wall = {.wall_ns = 20000000},
@@ -463,6 +489,7 @@ int main(void)
 		cmocka_unit_test(bad_watch),
 		cmocka_unit_test(steps),
 		cmocka_unit_test(step_with_watch),
+		cmocka_unit_test(trap_flag_of_its_own),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(blocked_thread_times_out),
 		cmocka_unit_test(exits),
