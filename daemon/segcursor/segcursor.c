@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* segcursor.c: see segcursor.h: entering a segment and moving forward in it. segcursor_back.c goes back. */
+/* segcursor.c: see segcursor.h: entering a segment, and steps in it. segcursor_forth.c runs on,
+ * segcursor_back.c goes back. */
 #include "segcursor/segcursor.h"
 
 #include <inttypes.h>
@@ -68,20 +69,6 @@ int segcur_look_on(struct segcur *in, const struct breaks *b, struct stop *stop,
 		return -1;
 	if (stop->kind != STOP_OVER)
 		segcur_drop(&t);
-	return 0;
-}
-
-int segcur_run(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e)
-{
-	int sig = in->sig;
-
-	in->counted = false;
-	in->times = 0;
-	if (segcur_onwards(in, &in->now, &sig, b, stop, e))
-		return -1;
-	in->sig = stop->kind == STOP_SIGNAL ? -stop->sig : sig;
-	if (stop->kind == STOP_OVER)
-		segcur_drop(&in->now);
 	return 0;
 }
 

@@ -2,7 +2,8 @@
 /*
  * segcursor_int.h: what the files of this folder share. The layers, from below: segcursor_copy.c, segcursor_run.c,
  * segcursor_count.c, segcursor_look.c, segcursor_walk.c, segcursor_stops.c, segcursor_true.c, segcursor_marks.c,
- * segcursor_near.c, segcursor_back.c, segcursor_last.c; segcursor.c and segcursor_changes.c are used by none of them.
+ * segcursor_near.c, segcursor_back.c, segcursor_last.c; segcursor.c, segcursor_forth.c and segcursor_changes.c are used
+ * by none of them.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_INT_H
 #define FRED_SEGCURSOR_SEGCURSOR_INT_H
@@ -80,6 +81,12 @@ int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_
 int segcur_walk_changes(struct segcur *in, struct goal *g, struct breaks *b, struct err *e);
 /* now becomes that change, as by segcur_walk_to_stop; changes of the words of in->look are counted, too. */
 int segcur_walk_to_change(struct segcur *in, const struct breaks *b, uint64_t number, struct stop *stop, struct err *e);
+/*
+ * A copy of `now` goes on past the stops of b, as *w asks. 0: it has reached what was asked for, which *stop tells
+ * (STOP_WATCH: it stands after the change); SEGCUR_WALK_LEFT: it stands elsewhere; else there is no *t.
+ */
+int segcur_walk_from_now(struct segcur *in, const struct breaks *b, struct trace_walk *w, struct trace *t,
+			 struct stop *stop, struct err *e);
 /* How many stops of b, which is walkable, there are from the first mark to the end of the segment. */
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* segcursor_marks.c: sets marks at some of the last arrivals at the goal's PC, or at its caller, before the goal. */
@@ -117,11 +124,13 @@ struct segcur_look {
 	const struct breaks *b;
 	struct group_slot word[REPLAY_WALK_WATCHES]; /* those that conditions read, and that are not watched */
 	unsigned n;
-	/* the last change that is a stop; last 0: none is */
+	/* the last change that is a stop, forwards the first one; last 0: none is */
 	uint64_t last, places;
-	uint64_t now[REPLAY_WALK_WATCHES];
+	uint64_t other[REPLAY_WALK_WATCHES]; /* the words on the other side of it: after it; forwards: before it */
 	const struct watch_condition *true_one; /* of it; NULL: it has none */
-	struct watch_reads false_at; /* memory after it, where that condition is false; n 0: it has not been so yet */
+	/* memory after it (forwards: before it) where that condition is false; n 0: it has not been so yet */
+	struct watch_reads false_at;
+	struct watch_reads seen; /* forwards: memory after the change before */
 };
 bool segcur_has_conditions(const struct breaks *b);
 /* As segcur_is_walkable, whatever conditions the watchpoints have. */

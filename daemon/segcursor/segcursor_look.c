@@ -2,7 +2,7 @@
 /*
  * segcursor_look.c: what a walk (segcursor_walk.c) is to count, and which changes of watched words are stops. A change
  * at which the condition is false costs nothing more, since its values are in the walk's log. Conditions are evaluated
- * in the state before the change, as by a debugger that goes backwards.
+ * in the state before the change where a debugger goes backwards (watch_conditions.back), else in the state after it.
  */
 #include <string.h>
 
@@ -98,10 +98,35 @@ static void look(struct segcur_look *l, const struct replay_walk_change *c)
 		l->places = c->places;
 		l->true_one = of;
 		l->false_at.n = 0;
-		memcpy(l->now, c->now, sizeof(l->now));
+		memcpy(l->other, c->now, sizeof(l->other));
 	} else if (l->true_one && !l->false_at.n && !watch_condition_is_true_in(l->true_one, &before)) {
 		l->false_at = before;
 	}
+}
+
+static void look_forth(struct segcur_look *l, const struct replay_walk_change *c)
+{
+	const struct watch_condition *of = NULL;
+	struct watch_reads after;
+
+	if (l->last)
+		return;
+	know(l, c->now, &after);
+	if (!is_stop(l, c, &after, &of)) {
+		l->seen = after;
+		return;
+	}
+	l->last = c->number;
+	l->places = c->places;
+	l->true_one = of;
+	memcpy(l->other, c->was, sizeof(l->other));
+	if (of && l->seen.n && !watch_condition_is_true_in(of, &l->seen))
+		l->false_at = l->seen;
+}
+
+static bool is_forth(const struct breaks *b)
+{
+	return b->watch_conditions && !b->watch_conditions->back;
 }
 
 static bool is_within(const struct group_slot *s, uint64_t addr, unsigned len)
@@ -126,7 +151,7 @@ void segcur_look_for_true(struct segcur *in, pid_t pid, const struct breaks *b, 
 {
 	unsigned watched = 0;
 
-	*l = (struct segcur_look){.change = look, .b = b};
+	*l = (struct segcur_look){.change = is_forth(b) ? look_forth : look, .b = b};
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
 		watched += b->watch[i].kind != GROUP_OFF;
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
@@ -152,8 +177,8 @@ void segcur_look_note(const struct segcur_look *l, const struct stop *stop)
 		if (!s->kind)
 			continue;
 		if (w && s->addr == stop->addr) {
-			memcpy(w->other, &l->now[n], sizeof(w->other));
-			if (w == l->true_one)
+			memcpy(w->other, &l->other[n], sizeof(w->other));
+			if (w == l->true_one && (l->false_at.n || l->b->watch_conditions->back))
 				w->last = l->false_at;
 		}
 		n++;

@@ -354,6 +354,18 @@ int segcur_walk_to_stop(struct segcur *in, struct breaks *b, uint64_t nth, struc
 	return r;
 }
 
+int segcur_walk_from_now(struct segcur *in, const struct breaks *b, struct trace_walk *w, struct trace *t,
+			 struct stop *stop, struct err *e)
+{
+	struct walker walker = {.in = in, .is_goal = is_state};
+	int r = walk_or_leave(&walker, &in->now, w, b, t, e);
+
+	*stop = (struct stop){.kind = STOP_BREAK};
+	if (!r && w->ask.changed_now)
+		tell_word(b, w, stop);
+	return r;
+}
+
 int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	struct trace_walk w = {.ask.nth = 1};

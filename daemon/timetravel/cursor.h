@@ -26,6 +26,7 @@ enum cursor_mode {
 /* The last of the stops that a run has counted (cursor.count). */
 struct cursor_last {
 	uint64_t event, k; /* it is the kth one after this event, from 1; k is 0: there was none */
+	uint64_t met; /* all that were counted */
 	bool many; /* not all stops after the event were counted: it is the kth or a later one */
 	bool all; /* each segment with stops is added to `maybe` */
 	uint64_t written, writes; /* after event `written`, watched words were written so often without a change */
@@ -64,6 +65,8 @@ struct cursor {
 	struct nav *nav; /* borrowed */
 	struct cursor_last
 		*count; /* while set, a run counts breakpoints and watchpoints here and does not stop at them */
+	uint64_t patience; /* a run without `count` stops after this many writes that are no stops, in one segment
+			      (STOP_HOT); 0: no limit */
 	struct history_end history_end; /* on: the timeline ends there, and not with an event */
 	struct breaks breaks; /* what both directions stop at */
 	struct cursor_calls calls;

@@ -416,8 +416,7 @@ static int back_inside(struct cursor *t, struct stop *stop, struct err *e)
 	return r;
 }
 
-/* Are changes at which conditions are false to be walked past? */
-static void know_what_is_walked(struct cursor *t)
+void cursor_know_what_is_walked(struct cursor *t)
 {
 	const struct segcur all = {.visibility = t->visibility};
 
@@ -434,7 +433,7 @@ int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint
 	cursor_count_move(t);
 	if (t->mode != CURSOR_INSIDE || cursor_now(t, tid) != t->in.seg.tid)
 		return 1;
-	know_what_is_walked(t);
+	cursor_know_what_is_walked(t);
 	r = t->ops->back_over(&t->in, &t->breaks, lo, hi, sp, e);
 	if (r != SEGCUR_CHANGED)
 		return r;
@@ -448,7 +447,7 @@ int cursor_back_continue_few(struct cursor *t, struct stop *stop, struct err *e)
 	int r;
 
 	*stop = (struct stop){0};
-	know_what_is_walked(t);
+	cursor_know_what_is_walked(t);
 	r = back_inside(t, stop, e);
 	if (r <= 0)
 		return r ? -1 : at_stop(t, stop, e);

@@ -3,15 +3,101 @@
  * cursor_forth.c: forwards: to the next stop, and steps. A step over the end of a thread's segment is made where its
  * next segment begins; up to there the other threads run at full speed. No thread is single-stepped in a segment that
  * ends in the middle of the program (segcursor_run.c): a copy makes the step there.
+ *
+ * Where watched words are written very often without a stop, a copy looks whether the rest of the segment has stops: if
+ * not, the process passes it without watchpoints; else, after more such writes, it is entered, and walked to the stop.
  */
+#include <string.h>
+
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
+
+#define WRITES_FIRST SEGCUR_WRITES /* it is worth a look then */
+#define WRITES_LEAST 8 /* ... which comes the earlier the more segments have been passed so, down to this */
+#define WRITES_ENTER 10000u /* it is worth going back for */
+
+/* A segment in which watched words are written very often. */
+struct hot {
+	uint64_t patience;
+	uint64_t event; /* the segment may have stops */
+	bool unknown; /* nothing tells whether it has */
+};
+
+/* Up to the next event, where nothing watched changes. */
+static int pass_unwatched(struct cursor *t, struct hot *h, struct stop *stop, struct err *e)
+{
+	struct group_slot watch[BREAKS_WATCHES];
+	int r;
+
+	memcpy(watch, t->breaks.watch, sizeof(watch));
+	memset(t->breaks.watch, 0, sizeof(watch));
+	t->patience = 0;
+	r = t->ops->run(t, 0, cursor_event(t) + 1, stop, e);
+	memcpy(t->breaks.watch, watch, sizeof(watch));
+	h->patience = h->patience / 2 > WRITES_LEAST ? h->patience / 2 : WRITES_LEAST;
+	return r;
+}
+
+/* In the segment, from the same state, to its next stop. STOP_LIMIT: there was none, and all threads are held. */
+static int pass_inside(struct cursor *t, struct stop *stop, struct err *e)
+{
+	pid_t none = 0;
+
+	if (cursor_go_inside(t, e) || t->ops->run_segment(&t->in, &t->breaks, stop, e))
+		return -1;
+	t->tid = t->in.seg.tid;
+	if (stop->kind != STOP_OVER)
+		return 0;
+	stop->kind = STOP_LIMIT;
+	return cursor_cross(t, &none, e);
+}
+
+static int pass_hot(struct cursor *t, struct hot *h, struct stop *stop, struct err *e)
+{
+	uint64_t here = cursor_event(t);
+	int may = h->event == here ? 1 : t->ops->may_stop(t, e);
+
+	if (may < 0)
+		return -1;
+	if (!may)
+		return pass_unwatched(t, h, stop, e);
+	if (h->event == here)
+		return pass_inside(t, stop, e);
+	h->event = here;
+	h->unknown = may == CURSOR_MAY_UNKNOWN;
+	stop->kind = STOP_LIMIT;
+	return 0;
+}
+
+/* How many writes are to be met in the segment here. */
+static uint64_t patience_of(const struct cursor *t, const struct hot *h)
+{
+	return h->event != cursor_event(t) ? h->patience : h->unknown ? 0 : WRITES_ENTER;
+}
+
+/* As ops->run, without a stepped thread. */
+static int run_patiently(struct cursor *t, uint64_t until, struct stop *stop, struct err *e)
+{
+	struct hot h = {.patience = WRITES_FIRST, .event = UINT64_MAX};
+	int r;
+
+	do {
+		bool known = h.event == cursor_event(t);
+
+		t->patience = patience_of(t, &h);
+		r = t->ops->run(t, 0, known ? cursor_event(t) + 1 : until, stop, e);
+		if (!r && stop->kind == STOP_HOT)
+			r = pass_hot(t, &h, stop, e);
+	} while (!r && stop->kind == STOP_LIMIT && t->mode == CURSOR_GROUP && cursor_event(t) < until);
+	t->patience = 0;
+	return r;
+}
 
 /* From CURSOR_GROUP. Interrupted in translated code, it goes to the beginning of that segment, which is a place of the
  * program's. */
 static int run_held(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
-	if (t->ops->run(t, step, until, stop, e))
+	if (step ? t->ops->run(t, step, until, stop, e) : run_patiently(t, until, stop, e))
 		return -1;
 	return t->in_translation ? cursor_goto(t, nav_at(t->nav), e) : 0;
 }
@@ -238,6 +324,7 @@ int cursor_continue_few(struct cursor *t, struct stop *stop, struct err *e)
 	int r;
 
 	t->breaks.libraries = true;
+	cursor_know_what_is_walked(t);
 	r = go_on(t, stop, e) || come_out(t, stop, e) ? -1 : 0;
 	t->breaks.libraries = false;
 	cursor_see_signal(t, stop);
@@ -316,8 +403,12 @@ static bool stop_there_too(const struct breaks *mine, const uint64_t *at, unsign
 /* With t->breaks. STOP_LIMIT: it stands at the next event, with all threads held. */
 static int run_segment(struct cursor *t, pid_t *tid, struct stop *stop, struct err *e)
 {
-	if (t->mode == CURSOR_GROUP)
-		return run_held(t, 0, cursor_event(t) + 1, stop, e);
+	if (t->mode == CURSOR_GROUP) {
+		int r = run_held(t, 0, cursor_event(t) + 1, stop, e);
+
+		*tid = cursor_now(t, *tid);
+		return r;
+	}
 	if (t->ops->run_segment(&t->in, &t->breaks, stop, e))
 		return -1;
 	t->tid = t->in.seg.tid;

@@ -13,7 +13,8 @@
 
 /* Ends looking: no thread is held, no copy lives. The process may be anywhere. */
 int cursor_leave(struct cursor *t, struct err *e);
-/* CURSOR_GROUP, in a segment: may there be stops up to its end? 1, 0 or -1. */
+/* CURSOR_GROUP, in a segment: may there be stops up to its end? 1, 0, -1, or that nothing can find that out. */
+#define CURSOR_MAY_UNKNOWN 2
 int cursor_may_stop(struct cursor *t, struct err *e);
 /* A copy of the thread that moved last, with memory of its own. */
 int cursor_copy(struct cursor *t, struct trace *copy, struct err *e);
@@ -108,6 +109,9 @@ bool cursor_has_signals(struct cursor *t);
 /* cursor_back.c: the segments that may have stops (all->maybe, to be freed) of the part of the way before event *to;
  * *to becomes its beginning. */
 int cursor_stopped_segments(struct cursor *t, uint64_t *to, struct cursor_last *all, struct err *e);
+
+/* cursor_back.c: changes at which conditions are false are walked past where that is possible. */
+void cursor_know_what_is_walked(struct cursor *t);
 
 /* cursor_forth.c, cursor_back.c: as the functions of cursor.h without `_few`, but watching only the words in debug
  * registers. */

@@ -201,11 +201,11 @@ int cursor_may_stop(struct cursor *t, struct err *e)
 	int r;
 
 	if (!th || !th->t.alive || th->pending || th->sig || n >= nav_total(t->nav))
-		return 1;
+		return CURSOR_MAY_UNKNOWN;
 	if (timeline_read(t->nav->t.tl, n + 1, &ev, e))
 		return -1;
 	if (ev.ev.rec.kind == RLOG_PREEMPT)
-		return 1;
+		return CURSOR_MAY_UNKNOWN;
 	if (keep_state(t, th, &copy, e))
 		return -1;
 	r = segcur_may_stop(&t->nav->t, n, &copy, &t->view, &t->breaks, e);

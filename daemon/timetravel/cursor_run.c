@@ -16,6 +16,7 @@
 #define POLL_MS 2
 #define STOPS_ASK 256
 #define MANY_OF_ALL 50 /* stops in a segment: it is known for one with stops then */
+#define MANY_LATER 16 /* the same for who wants only the last stop, and has counted SEGCUR_MANY of them already */
 #define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
 
 struct run {
@@ -25,6 +26,7 @@ struct run {
 	bool handler; /* ... and whether a handler began with it */
 	struct breaks_words words; /* of what is watched, as they were... */
 	uint64_t words_at; /* ... after this event */
+	uint64_t written, writes; /* after event `written`, words were written so often without a stop */
 	struct shim_call shim_call;
 	int held; /* a signal that waits for the end of its step; 0: none */
 	uint32_t notify;
@@ -96,6 +98,17 @@ int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e)
 	return r < 0 ? -1 : found;
 }
 
+/* How often in that segment? */
+static int note_write_forth(struct run *r, uint64_t event)
+{
+	if (r->written != event)
+		r->writes = 0;
+	r->written = event;
+	if (++r->writes == r->t->patience)
+		*r->stop = (struct stop){.kind = STOP_HOT};
+	return 0;
+}
+
 /* A watched word was written, and not changed as far as is known here. Who counts gives up when that happens too often.
  */
 static int note_write(struct run *r, uint64_t event, struct err *e)
@@ -104,7 +117,7 @@ static int note_write(struct run *r, uint64_t event, struct err *e)
 	int remapped = 0;
 
 	if (!c)
-		return 0;
+		return note_write_forth(r, event);
 	if (c->written != event || !c->writes) {
 		c->written = event;
 		c->writes = 0;
@@ -231,11 +244,13 @@ static bool is_counted(struct run *r)
 	if (!c || (r->stop->kind != STOP_BREAK && r->stop->kind != STOP_WATCH && r->stop->kind != STOP_SIGNAL))
 		return false;
 	c->k = c->k && c->event == event ? c->k + 1 : 1;
+	c->met++;
 	if (c->all) {
 		cursor_maybe(c, event);
 		c->many = c->k >= MANY_OF_ALL;
 	} else {
-		c->many = c->k >= SEGCUR_MANY || (c->maybes && c->maybe[c->maybes - 1] == event);
+		c->many = c->k >= (c->met > SEGCUR_MANY ? MANY_LATER : SEGCUR_MANY) ||
+			  (c->maybes && c->maybe[c->maybes - 1] == event);
 		c->maybes = 0;
 	}
 	c->event = event;

@@ -25,6 +25,8 @@ struct group_thread *group_find(const struct group *g, pid_t tid)
 	return NULL;
 }
 
+#define SLEEP_FIRST_US 50u
+
 static struct group_thread *add(struct group *g, pid_t tid)
 {
 	struct group_thread *th = xcalloc(1, sizeof(*th));
@@ -215,6 +217,7 @@ static int resume_all(struct group *g, struct err *e)
 
 int group_resume(struct group *g, pid_t step, struct err *e)
 {
+	g->sleep_us = 0;
 	for (unsigned i = 0; i < g->n; i++)
 		g->v[i]->step = g->v[i]->t.tid == step;
 	return resume_all(g, e);
@@ -367,14 +370,25 @@ static int take(struct group *g, pid_t tid, int status, struct group_thread **ou
 	return 1;
 }
 
-static void sleep_for_child(unsigned ms)
+static void sleep_for_child(unsigned us)
 {
-	struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	struct timespec ts = {.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000};
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigtimedwait(&set, NULL, &ts);
+}
+
+/* Short at first, since a short way may be over at any moment: how long to sleep now. */
+static unsigned next_sleep_us(struct group *g, unsigned ms)
+{
+	unsigned us = g->sleep_us ? g->sleep_us : SLEEP_FIRST_US;
+
+	if (us >= 1000 * ms)
+		return 1000 * ms;
+	g->sleep_us = 2 * us;
+	return us;
 }
 
 int group_wait(struct group *g, unsigned ms, struct group_thread **out, struct trace_stop *stop, struct err *e)
@@ -402,7 +416,7 @@ int group_wait(struct group *g, unsigned ms, struct group_thread **out, struct t
 		}
 		if (slept)
 			return 0;
-		sleep_for_child(ms);
+		sleep_for_child(next_sleep_us(g, ms));
 		slept = true;
 	}
 }

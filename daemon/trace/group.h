@@ -37,6 +37,7 @@ struct group {
 	struct group_thread **v;
 	struct group_slot slot[TRACE_SLOTS]; /* debug registers of every thread; set before group_resume */
 	int status; /* of the process, once it is gone; as from waitpid */
+	unsigned sleep_us; /* group_wait sleeps so long next; 0: it has not slept since group_resume */
 	bool waiting; /* group_resume has resumed nobody yet, since a stop was pending */
 	bool mortal; /* not a replay: its death is not an error; set before group_adopt */
 	unsigned long options; /* further PTRACE_O_...; set before group_seize or group_adopt */
@@ -81,7 +82,8 @@ int group_resume(struct group *g, pid_t step, struct err *e);
 /* Resumes one stopped thread as it ran before, with its `sig`; and those that group_resume has left because of it. */
 int group_resume_one(struct group *g, struct group_thread *th, struct err *e);
 /*
- * Waits for the next stop, for at most ms milliseconds. 1: *th stopped for *stop, the others may still
+ * Waits for the next stop, for at most ms milliseconds; after group_resume less at first, since callers also look at
+ * memory that the process writes. 1: *th stopped for *stop, the others may still
  * run; 0: no stop yet; 2: the process has ended; -1: error, ERR_KILLED for a replay that was killed. A
  * thread that ends is removed silently.
  */
