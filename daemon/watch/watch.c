@@ -339,26 +339,6 @@ static void count_hits(struct watch *w, bool wanted, struct watch_result *result
 		at->hits = 0;
 }
 
-/*
- * The bad end is after the program's destructors and handlers of atexit, which have freed or cleared what the
- * expression reads: is there perhaps a transition before them? Then the entry into exit is the bad end.
- */
-static void find_exit(struct watch *w, int r, const struct watch_result *result)
-{
-	bool lost = r == WATCH_FOUND ? w->at_bad.truth == SEARCH_ERROR || !result->had_value || result->freed : r >= 0;
-	struct err why;
-	int found = 1;
-
-	if (w->have_expr && w->exit.frame.any && w->here.pc != w->exit.pc && lost && !w->params->anywhere &&
-	    w->params->on_error == SEARCH_ON_ERROR_NEITHER && !w->false_at)
-		found = exit_call_begin(&w->exit, &w->nav, w->good, w->here.event + (w->here.pc != 0), &w->exit_at,
-					&why);
-	if (found < 0)
-		log_warn("where exit was called: %s", why.text);
-	if (found || (w->from.pc && w->from.event == w->exit_at.event))
-		w->exit_at = (struct timeline_point){0};
-}
-
 static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
 		      struct watch_result *result, struct err *e)
 {
@@ -383,7 +363,7 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
 		count_hits(w, p->exact, result);
 	else
 		watch_result_fini(result);
-	find_exit(w, r, result);
+	watch_find_exit(w, r, result);
 	nav_fini(&w->nav);
 	statements_free(w->statements);
 	w->statements = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* watch_int.h: one search, as the files of daemon/watch share it: watch.c, watch_ops.c, watch_last.c, watch_result.c.
+/* watch_int.h: one search, as the files of daemon/watch share it: watch.c, watch_ops.c, watch_last.c, watch_exit.c,
+ * watch_result.c.
  */
 #ifndef FRED_WATCH_WATCH_INT_H
 #define FRED_WATCH_WATCH_INT_H
@@ -66,6 +67,11 @@ int watch_inside(struct watch *w, enum search_on_error on_error, struct search_c
 		 struct watch_looked *looked, struct err *e);
 /* It is true at both ends: sets w->false_at. The process is used up. */
 int watch_anywhere(struct watch *w, struct err *e);
+/*
+ * watch_exit.c: after a search with outcome r. Sets w->exit_at if the search is to be made again up to the call of
+ * exit. The process is used up.
+ */
+void watch_find_exit(struct watch *w, int r, const struct watch_result *result);
 /* Ends what stage D still holds. */
 void watch_drop_held(struct watch *w);
 
