@@ -84,8 +84,8 @@ static void broken(struct verdict *v, const json_t *list, const char *when)
 	json_object_set(v->fail, "invariants", (json_t *)list);
 }
 
-/* The value of all of them at the end of the recording. One that has none is neither true nor false. */
-static int ask_at_end(struct verdict *v, struct err *e)
+/* The value of all of them at a position. One that has none is neither true nor false. */
+static int ask_at(struct verdict *v, const char *at, const char *when, struct err *e)
 {
 	json_auto_t *result = NULL, *list = json_array();
 	cleanup_buf struct buf why = {0};
@@ -94,7 +94,9 @@ static int ask_at_end(struct verdict *v, struct err *e)
 	size_t i;
 	int status;
 
-	strv_add_all(&words, (const char *const[]){"eval", v->rec, "--at", "end", "--", NULL});
+	json_decref(v->unknown);
+	v->unknown = NULL;
+	strv_add_all(&words, (const char *const[]){"eval", v->rec, "--at", at, "--", NULL});
 	for (i = 0; i < v->spec->invariants.n; i++)
 		strv_add(&words, v->spec->invariants.s[i]);
 	status = tool_fredctl((const char *const *)words.s, &result, &why, e);
@@ -119,8 +121,26 @@ static int ask_at_end(struct verdict *v, struct err *e)
 						  json_string_value(json_object_get(item, "error")));
 	}
 	if (json_array_size(list))
-		broken(v, list, "at the end");
+		broken(v, list, when);
 	return 0;
+}
+
+/* Did the program come to its end by itself, perhaps inside of exit? */
+static bool has_exited(const struct verdict *v)
+{
+	const char *kind = json_string_value(json_object_get(v->fail, "kind"));
+
+	return !kind || str_eq(kind, "exit") || str_eq(kind, "fail-if");
+}
+
+/* At the end; and, as reverse-watch does, before the program's destructors have cleared what the invariants read. */
+static int ask_at_end(struct verdict *v, struct err *e)
+{
+	if (ask_at(v, "end", "at the end", e))
+		return -1;
+	if (v->unasked || !has_exited(v) || json_object_get(v->fail, "invariants"))
+		return 0;
+	return ask_at(v, "exit", "where the program called exit", e);
 }
 
 /* Of the first one that was false at some time, though it is true at the end. */

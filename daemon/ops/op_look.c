@@ -20,6 +20,7 @@
 #include "reclog/waits.h"
 #include "replay/show.h"
 #include "timetravel/look.h"
+#include "watch/exit_call.h"
 
 #define CALL_TIMEOUT_MS 20000
 
@@ -210,6 +211,44 @@ static json_t *question_json(const struct question *q)
 			 json_text(why->text, strlen(why->text)), "kind", err_kind_name(why->kind));
 }
 
+/* The call of exit inside of which the process ended. *at stays NULL: there is none. */
+static int find_exit(struct look *l, char **at, struct err *e)
+{
+	uint64_t total = nav_total(&l->nav);
+	struct timeline_point p;
+	struct exit_call x;
+	int r;
+
+	if (look_attach(l, e))
+		return -1;
+	exit_call_find(l->g, l->tid, &x);
+	if (gdb_detach(l->g, e))
+		return -1;
+	r = x.frame.any ? exit_call_begin(&x, &l->nav, nav_first(&l->nav), total, &p, e) : 1;
+	if (!r)
+		*at = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p.event, (unsigned long long)p.pc,
+			      (unsigned long long)p.hits);
+	return r < 0 ? -1 : 0;
+}
+
+/* As look_goto; `exit` is the call of exit inside of which the process ended, or else its end. */
+static int go_to(struct look *l, const json_t *params, struct op_ctx *ctx, struct err *e)
+{
+	const char *at = json_string_value(json_object_get(params, "at"));
+	json_auto_t *there = NULL;
+	cleanup_free char *call = NULL;
+
+	if (!str_eq(at, "exit"))
+		return look_goto(l, params, ctx, e);
+	there = json_copy((json_t *)params);
+	json_object_set_new(there, "at", json_string("end"));
+	if (look_goto(l, there, ctx, e) || find_exit(l, &call, e))
+		return -1;
+	look_fini(l);
+	json_object_set_new(there, "at", json_string(call ? call : "end"));
+	return look_goto(l, there, ctx, e);
+}
+
 int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	const json_t *exprs = json_object_get(params, "exprs");
@@ -221,7 +260,7 @@ int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct er
 
 	for (size_t i = 0; i < n; i++)
 		q[i].expr = json_string_value(json_array_get(exprs, i));
-	if (!look_goto(&l, params, ctx, e)) {
+	if (!go_to(&l, params, ctx, e)) {
 		position = look_position(&l);
 		r = first_round(&l, q, n, e) || second_round(&l, q, n, e) ? -1 : 0;
 		values = json_array();
@@ -322,7 +361,7 @@ int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, stru
 	struct look l;
 	int r = -1;
 
-	if (look_goto(&l, params, ctx, e))
+	if (go_to(&l, params, ctx, e))
 		goto out;
 	position = look_position(&l);
 	if ((l.at.pc && add_copy(&l, list, e)) || look_attach(&l, e) || gdb_threads(l.g, &threads, &nthreads, e))
