@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * handler_edits.c: handlers that change the registers of a system call that they interrupt: where it returns, and with which result;
- * also with SA_RESTART, and behind a call that is over. And loops that signals end, in which only the high half of a word changes.
+ * also with SA_RESTART, and behind a call that is over. And loops that signals end, in which only the high half of a word changes;
+ * and one in which a handler of SIGSEGV sends the thread elsewhere, as virtual machines do for null pointers, or jumps away.
  */
 #include "check.h"
 
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -89,6 +91,46 @@ static void loops(void)
 	CHECK((unsigned)word == 0);
 }
 
+/* Its address and that of where a null pointer leads to are known to the handler. */
+extern char edits_load[], edits_null[];
+long edits_get(const long *p);
+__asm__(".text\n.globl edits_get\nedits_get:\n"
+	"edits_load: mov (%rdi), %rax\n	ret\n"
+	"edits_null: mov $7, %eax\n	ret\n");
+static sigjmp_buf jump;
+static volatile int jumps, jumped;
+
+static void null_check(int sig, siginfo_t *si, void *uc)
+{
+	greg_t *g = ((ucontext_t *)uc)->uc_mcontext.gregs;
+
+	(void)si;
+	if (g[REG_RIP] != (greg_t)edits_load) {
+		signal(sig, SIG_DFL);
+	} else if (jumps) {
+		jumped++;
+		siglongjmp(jump, 1);
+	} else {
+		g[REG_RIP] = (greg_t)edits_null;
+	}
+}
+
+static void null_checks(int ms)
+{
+	struct sigaction a = {.sa_sigaction = null_check, .sa_flags = SA_SIGINFO};
+	struct itimerval t = {{0, 0}, {0, ms * 1000}};
+	volatile long n = 0, sum = 0;
+	const long one = 1;
+
+	sigaction(SIGSEGV, &a, NULL);
+	stop = jumped = 0;
+	setitimer(ITIMER_REAL, &t, NULL);
+	for (; !stop; n++)
+		if (!jumps || n % 1000 || !sigsetjmp(jump, 1))
+			sum += edits_get(n % 1000 ? &one : NULL);
+	CHECK(sum == n + (jumps ? -1 : 6) * ((n + 999) / 1000) && (!jumps || jumped == (n + 999) / 1000));
+}
+
 int main(void)
 {
 	int fds[2];
@@ -117,5 +159,10 @@ int main(void)
 	step("a call that is over");
 	loops();
 	step("high halves");
+	null_checks(10);
+	null_checks(10);
+	jumps = 1;
+	null_checks(10);
+	step("null pointers");
 	return check_status();
 }

@@ -193,6 +193,7 @@ static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
 			x->sites[x->nsites - 1].code = c->cur;
 		}
 		emit_report(x, c, p, &i);
+		emit_mark(x, c, p);
 		if (!one(x, c, p, &i))
 			return;
 		p += i.len;
@@ -201,7 +202,7 @@ static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
 
 static int has_room(const struct xlate *x)
 {
-	return x->nsites + SITES_BLOCK < SITES;
+	return x->nsites + SITES_BLOCK < SITES && x->nmarks + BLOCK_INSNS < MARKS;
 }
 
 /* NULL: it cannot be. */

@@ -107,6 +107,11 @@ int xlate_has_changed(const struct xlate *x);
 uint64_t xlate_natives(const struct xlate *x); /* how many calls of the recorder there were */
 uint64_t
 xlate_native_top(struct xlate *x); /* the highest stack pointer of those since this was asked before; 0: none */
+/*
+ * A fault in translated code, at this address in it: that of the original instruction, which has not been executed; all
+ * registers are the program's. 0: the fault is not of such an instruction.
+ */
+uint64_t xlate_original(const struct xlate *x, uint64_t code);
 /* The thread has left the translated code. NULL is fine. */
 void xlate_free(struct xlate *x);
 

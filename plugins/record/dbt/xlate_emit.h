@@ -19,6 +19,7 @@
 #define BLOCKS (1u << 19) /* a power of two */
 #define QUICK (1u << 20)
 #define XLATE_WRITABLE 32
+#define MARKS (1u << 20)
 #define FRESH_INSNS 16 /* of a block that is compared with the original */
 #define FRESH_BYTES (FRESH_INSNS * 15)
 #define EXIT_BYTES 20 /* of an exit, and no less than of a jump in its place */
@@ -55,6 +56,11 @@ struct cache {
 	uint8_t *base, *cur, *end;
 };
 
+/* An instruction of the original, and where what does the same begins. */
+struct mark {
+	uint64_t code, pc;
+};
+
 struct xlate {
 	/* through GS: emitted code and the thunk know these offsets */
 	uint64_t reg[16];
@@ -80,11 +86,12 @@ struct xlate {
 	unsigned passed, passes; /* filters; when they have let through so many, another one is taken */
 	struct cache cache[CACHES];
 	unsigned ncaches;
-	uint32_t nsites;
+	uint32_t nsites, nmarks;
 	uint8_t *back; /* where the recorder returns to */
 	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
 	unsigned nwritable;
 	struct site sites[SITES];
+	struct mark marks[MARKS];
 	struct {
 		uint64_t pc;
 		uint8_t *code;
@@ -142,6 +149,9 @@ void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const
 void emit_report_back(struct xlate *x, struct cache *c);
 /* The arguments of a call, if they are wanted; pc: see REPORT_ARGS. */
 void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc);
+
+/* xlate_fault.c: what comes at the cursor does what the instruction at p does. */
+void emit_mark(struct xlate *x, const struct cache *c, const uint8_t *p);
 
 /* What counts arrivals, before the instruction at pc. */
 void emit_arrivals(struct xlate *x, struct cache *c, uint64_t pc, const struct insn *i, enum emit_noted *noted);

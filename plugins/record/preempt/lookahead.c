@@ -82,6 +82,11 @@ void lookahead_leaves(int goes_on)
 	stops++;
 }
 
+void lookahead_is_back(void)
+{
+	stops--;
+}
+
 static void on_time(int sig)
 {
 	(void)sig;

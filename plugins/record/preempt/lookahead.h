@@ -45,6 +45,7 @@ enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits,
 _Noreturn void lookahead_event(void); /* it reached an event */
 void lookahead_tick(void); /* from time to time in translated code: has it taken too long? */
 void lookahead_leaves(int goes_on); /* it reached code that cannot be translated; goes_on: only that instruction */
+void lookahead_is_back(void); /* it is in translated code again, and missed no pass of the place */
 _Noreturn void lookahead_stop(void); /* it cannot go on in translated code */
 
 #endif

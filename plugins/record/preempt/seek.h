@@ -59,6 +59,7 @@ struct seek {
 	uint32_t blind; /* replay_ctl.blind when the walk was made */
 	/* What has changed on the stack may be other than recorded: a signal that came left something there. */
 	int soft;
+	uint64_t until_before; /* a fault: until */
 	uint64_t until; /* hits, of the place that a lookahead copy has seen; SEEK_LATER: not before it stops to walk */
 #define SEEK_LATER UINT64_MAX
 	uint64_t natives; /* calls of the recorder, when what those may leave behind was last looked at */
@@ -153,6 +154,12 @@ int seek_walk_begin(struct thr *t, struct seek *s, ucontext_t *uc);
 /* At a pass of the place: what has changed? all: in all words. */
 void seek_walk_look(struct seek *s, const uint64_t *regs, int all);
 void seek_walk_tick(struct thr *t, struct seek *s);
+/*
+ * A fault in translated code: the handler *fn, which is about to run, sees the state of the original code, and runs in
+ * translated code itself, as does what it jumps to. When it has returned, seek_fault_done wants the result.
+ */
+uint64_t seek_fault(struct thr *t, ucontext_t *uc, void (**fn)(int, siginfo_t *, void *));
+void seek_fault_done(struct thr *t, ucontext_t *uc, uint64_t fault);
 
 /* ---- seek_time.c ---- */
 

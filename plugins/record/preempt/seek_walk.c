@@ -127,6 +127,48 @@ int seek_walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
 	return 0;
 }
 
+uint64_t seek_fault(struct thr *t, ucontext_t *uc, void (**fn)(int, siginfo_t *, void *))
+{
+	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
+	struct seek *s;
+	uint64_t at;
+
+	if (!t || G.mode != SHIM_REPLAY || !t->preempt.seeking)
+		return 0;
+	s = seek_of(t);
+	at = s->walking ? xlate_original(s->walk, (uint64_t)*rip) : 0;
+	if (!at)
+		return 0;
+	*rip = (greg_t)at;
+	s->until_before = s->until;
+	at = (uint64_t)*fn > 1 /* SIG_IGN */ ? xlate_enter(s->walk, (uint64_t)*fn) : 0;
+	if (at)
+		*fn = (void (*)(int, siginfo_t *, void *))at;
+	return s->begin_ns;
+}
+
+/* The return of the handler to the recorder has ended the walk (stop). */
+void seek_fault_done(struct thr *t, ucontext_t *uc, uint64_t fault)
+{
+	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
+	struct seek *s = seek_of(t);
+	uint64_t regs[POINT_REGS], at;
+
+	if (!fault || !t->preempt.seeking || s->begin_ns != fault || s->walking || !s->walks || !s->walk)
+		return;
+	point_regs(uc, regs);
+	seek_rebase(s, regs, regs[REG_RSP]);
+	at = xlate_enter(s->walk, (uint64_t)*rip);
+	if (!at)
+		return;
+	*rip = (greg_t)at;
+	s->walking = 1;
+	s->until = s->until_before;
+	if (G.lookahead)
+		lookahead_is_back();
+	seek_arm(s, TICK_NS);
+}
+
 void seek_walk_tick(struct thr *t, struct seek *s)
 {
 	/* by both clocks: a machine that stood still counts as CPU time, but gives one tick */

@@ -19,6 +19,7 @@
 #include "record/event/turn.h"
 #include "record/input/input.h"
 #include "record/preempt/interrupt.h"
+#include "record/preempt/seek.h"
 #include "record/proc/thread.h"
 #include "record/sched/gil.h"
 #include "record/sched/wait.h"
@@ -160,6 +161,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 	if (sig_is_sync(sig) && si->si_code > 0) {
 		struct ksigaction *u = &sig_user[sig];
 		void (*fn)(int, siginfo_t *, void *) = u->handler;
+		uint64_t fault = seek_fault(t, ucv, &fn);
 
 		if (!sig_has_handler(sig) || (t && (t->depth || (t->hidden & SIG_BIT(sig))))) {
 			crash(t, sig, si, ucv);
@@ -171,6 +173,8 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 			fn(sig, si, ucv);
 		else if (sig_in_place(t, sig, si, ucv, fn))
 			crash(t, SIGSEGV, si, ucv);
+		else
+			seek_fault_done(self, ucv, fault);
 		return;
 	}
 	if (held_keep(t, si))

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xlate_fault.c: which instruction of the program has faulted in translated code. A handler of SIGSEGV looks at the
+ * address of the instruction, and may send the thread elsewhere, as virtual machines do for null pointers.
+ */
+#include "record/dbt/xlate_emit.h"
+
+#define LONGEST 64u /* bytes, of what a branch, call or return becomes, up to its last access to the program's memory  \
+		     */
+
+void emit_mark(struct xlate *x, const struct cache *c, const uint8_t *p)
+{
+	x->marks[x->nmarks++] = (struct mark){(uint64_t)c->cur, (uint64_t)p};
+}
+
+/* The last mark up to there. The caches are not in order, so all are looked at. */
+static const struct mark *mark_before(const struct xlate *x, uint64_t code)
+{
+	const struct mark *best = 0;
+
+	for (uint32_t i = 0; i < x->nmarks; i++)
+		if (x->marks[i].code <= code && (!best || x->marks[i].code >= best->code))
+			best = &x->marks[i];
+	return best;
+}
+
+uint64_t xlate_original(const struct xlate *x, uint64_t code)
+{
+	const struct mark *m = mark_before(x, code);
+	struct insn i;
+
+	if (!m || code - m->code >= LONGEST)
+		return 0;
+	insn_decode((const uint8_t *)m->pc, &i);
+	/* a plain instruction is itself; of the others, no register is changed before they access memory */
+	return code == m->code || i.kind != INSN_PLAIN ? m->pc : 0;
+}
