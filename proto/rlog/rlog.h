@@ -231,6 +231,7 @@ enum rlog_call {
 		12, /* after splice and the like, to standard output or error; payload: the bytes, or a part of them */
 	RLOG_CALL_RANDOM = 13, /* rdrand, rdseed, rdpid: the result; payload: did it give one? (4 bytes) */
 	RLOG_CALL_SPLIT = 14, /* after a PREEMPT: payload: struct split of plugins/record/sched/chaos.h */
+	RLOG_CALL_NO_MEMORY = 15, /* the kernel refused memory for the heap: where; payload: how much (8 bytes) */
 	RLOG_CALL_OUTPUT = 11, /* a call returned a descriptor of the recording's standard output (4 * descriptor + 1)
 				  or error (+ 2) */
 	RLOG_CALL_JOINS = 15, /* at the end of an event of a thread that ran side by side with others: from here on it

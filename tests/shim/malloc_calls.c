@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #define BLOCKS 2000
 
@@ -182,8 +183,59 @@ static void test_threads(void)
 	step("threads");
 }
 
+#define SPARSE (256ul << 20)
+
+/* Of a large block that moves, pages that were not touched take no memory. */
+static void test_sparse(void)
+{
+	unsigned char *p = malloc(SPARSE);
+	struct rusage r;
+	int good = 1;
+
+	NEED(p);
+	for (size_t i = 0; i < SPARSE; i += SPARSE / 16)
+		p[i + i / 64] = (unsigned char)(i / (SPARSE / 16) + 1);
+	p = realloc(p, 3 * SPARSE);
+	NEED(p);
+	for (size_t i = 0; i < SPARSE; i += SPARSE / 16)
+		good &= p[i + i / 64] == i / (SPARSE / 16) + 1 && !p[i + i / 64 + 8192];
+	CHECK(good);
+	NEED(getrusage(RUSAGE_SELF, &r) == 0);
+	CHECK(r.ru_maxrss < (long)(SPARSE >> 10) / 2);
+	free(p);
+	step("sparse blocks");
+}
+
+/* The kernel refuses memory: in a replay the same calls fail. */
+static void test_limit(void)
+{
+	struct rlimit old, r;
+	void *v[64];
+	int n = 0;
+
+	NEED(getrlimit(RLIMIT_AS, &old) == 0);
+	r = old;
+	r.rlim_cur = 4ul << 30;
+	NEED(setrlimit(RLIMIT_AS, &r) == 0);
+	errno = 0;
+	CHECK(!malloc(6ul << 30) && errno == ENOMEM);
+	for (; n < 64 && (v[n] = malloc(1ul << 28)); n++)
+		;
+	CHECK(n > 4 && n < 16);
+	CHECK(!realloc(v[0], 5ul << 30));
+	while (n--)
+		free(v[n]);
+	NEED(setrlimit(RLIMIT_AS, &old) == 0);
+	v[0] = malloc(6ul << 30);
+	CHECK(v[0]);
+	free(v[0]);
+	step("limits");
+}
+
 int main(void)
 {
+	test_sparse();
+	test_limit();
 	test_sizes();
 	test_alignment();
 	test_realloc();

@@ -5,8 +5,8 @@
  */
 #include "record/dbt/xlate_emit.h"
 
-#define LONGEST 64u /* bytes, of what a branch, call or return becomes, up to its last access to the program's memory  \
-		     */
+/* Bytes, of what a branch, call or return becomes, up to its last access to the program's memory. */
+#define LONGEST 64u
 
 void emit_mark(struct xlate *x, const struct cache *c, const uint8_t *p)
 {

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PAGE 4096ul
+#define SPARSE_MIN (1u << 20) /* glibc maps blocks of that size by themselves */
+
 /* As glibc reports it: a recorded program fails as it would alone. */
 static inline struct block *block_of(void *p, const char *bad, const char *twice)
 {
@@ -242,6 +245,36 @@ static int resize_in_place(void *p, struct block *b, size_t n, enum detect_state
 	return 1;
 }
 
+static int is_zero(const char *p, size_t n)
+{
+	for (; n >= 8; p += 8, n -= 8)
+		if (*(const uint64_t *)p)
+			return 0;
+	while (n && !*p)
+		p++, n--;
+	return !n;
+}
+
+/*
+ * As memcpy. Of large blocks, pages that the program has not touched stay untouched, as when glibc moves the mapping:
+ * to look at one costs no memory. zero: there are only zeros at q.
+ */
+static void copy_block(char *q, const char *p, size_t n, int zero)
+{
+	size_t part;
+
+	if (n < SPARSE_MIN) {
+		memcpy(q, p, n);
+		return;
+	}
+	for (; n; q += part, p += part, n -= part) {
+		part = PAGE - ((uintptr_t)q & (PAGE - 1));
+		part = part < n ? part : n;
+		if (!is_zero(p, part) || (!zero && !is_zero(q, part)))
+			memcpy(q, p, part);
+	}
+}
+
 static inline __attribute__((always_inline)) void *resize(void *p, size_t n, const void *site)
 {
 	enum detect_state state;
@@ -269,10 +302,11 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 		return p;
 	}
 	have = usable(p);
+	zero = 0;
 	q = which == RLOG_MALLOC_SYSTEM ? __libc_malloc(n) : take(n, &zero, REPORT_BLOCK_MOVED, site);
 	if (!q)
 		return 0;
-	memcpy(q, p, have < n ? have : n);
+	copy_block(q, p, have < n ? have : n, zero);
 	free(p);
 	return q;
 }

@@ -127,19 +127,32 @@ __attribute__((noinline)) struct arena *heap_other_arena(void)
 	return &heap_shared;
 }
 
+static int map_more(const struct arena *a, uint64_t n)
+{
+	if (unlikely(heap_was_refused(a->mapped, n)))
+		return -1;
+	if (!raw_failed(raw_mmap(a->mapped, n, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		return 0;
+	heap_refused(a->mapped, n);
+	return -1;
+}
+
 static __attribute__((noinline)) int grow(struct arena *a, size_t need)
 {
-	uint64_t n = a->step;
+	uint64_t n = a->step, least = (need + 4095) & ~4095ul;
 
 	while (n < need)
 		n *= 2;
 	if (n > (uint64_t)(a->limit - a->mapped))
-		n = (need + 4095) & ~4095ul;
+		n = least;
 	if (n > (uint64_t)(a->limit - a->mapped))
 		return -1;
-	if (raw_failed(raw_mmap(a->mapped, n, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
-		return -1;
+	if (map_more(a, n)) {
+		if (n == least || map_more(a, least))
+			return -1;
+		n = least;
+	}
 	/* not memory for one large block, of which the program may use only a few pages */
 	if (n >= HUGE && n == a->step)
 		raw3(SYS_madvise, a->mapped, n, MADV_HUGEPAGE);

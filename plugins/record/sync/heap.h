@@ -71,6 +71,12 @@ static inline int is_heap(const void *p)
 	       (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
 }
 
+/*
+ * heap_limit.c: the kernel has refused n more bytes at the end of an arena; replay: did it refuse them?
+ */
+void heap_refused(const char *at, uint64_t n);
+int heap_was_refused(const char *at, uint64_t n);
+
 extern struct arena heap_shared; /* for threads that the shim did not see start */
 extern volatile int heap_shared_lock;
 struct arena *heap_other_arena(void);
