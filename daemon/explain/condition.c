@@ -112,18 +112,21 @@ static int watch(struct explain *x, const char *expr, const char *bad, bool insi
 }
 
 /*
- * It is false at both ends. What is to be searched may be in the segment of the bad end: from there to the program's
- * end not much more is executed.
+ * It is false at both ends. What is to be searched may be in the segment of the bad end, which the first search has
+ * seen as far as that position only: it is looked at up to the next event.
  */
 static int watch_in_between(struct explain *x, const char *expr, const char *bad, struct transition *t, struct err *e)
 {
 	uint64_t until = bad ? strtoull(bad, NULL, 10) : 0;
-	cleanup_free char *good = NULL, *next = NULL;
+	cleanup_free char *good = NULL, *next = NULL, *here = NULL, *after = NULL;
 	int got = watch(x, expr, bad, true, t, e);
 
 	if (got != WATCH_EQUAL || !bad)
 		return got;
-	got = watch(x, expr, NULL, true, t, e);
+	here = str_fmt("%llu", (unsigned long long)until);
+	if (until < nav_total(&x->nav))
+		after = str_fmt("%llu", (unsigned long long)until + 1);
+	got = watch_from(x, expr, here, after, true, t, e);
 	if (got == WATCH_FOUND && t->step.at.event > until) {
 		drop_transition(t);
 		got = WATCH_EQUAL;
