@@ -130,7 +130,11 @@ static bool bad_operand(struct explain *x, const struct insn *i, const struct fa
 	return true;
 }
 
-/* In a function of the recorder's that stands for one of libc's: the argument that the access began from. */
+/*
+ * In a function of the recorder's that stands for one of libc's: the argument that the access began from, which is the
+ * nearest one in front of it. Near to 0 numbers are, too, which come after the addresses in the arguments of most
+ * functions, and what earlier calls have left in registers: there it is the first one.
+ */
 static bool bad_argument(const struct user_regs_struct *r, const struct failure_fault *f, struct insn_loc *l,
 			 struct buf *words)
 {
@@ -142,7 +146,7 @@ static bool bad_argument(const struct user_regs_struct *r, const struct failure_
 		bool wild = v >> 47 && v >> 47 != 0x1ffff;
 
 		if (wild ? f->addr == 0 : f->addr >= v && f->addr - v < NEAR) {
-			if (best == INSN_NO_REG || insn_reg(r, best) < v)
+			if (best == INSN_NO_REG || (insn_reg(r, best) < v && v >= NEAR))
 				best = args[k];
 		}
 	}
