@@ -130,7 +130,9 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 /*
  * latest.c: several values were compared. Of those that another thread wrote, the chain follows the one that was
  * written last: FLOW_ENDED. If no other thread wrote any, f is changed to the value that was written last: FLOW_TURNED.
- * The cursor stands in front of the instruction, before and afterwards. FLOW_ON: they were not read from memory; -1.
+ * If not all were read from memory, the chain follows the only one that comes from elsewhere than a constant:
+ * FLOW_ENDED. FLOW_ON: there is no such one. The cursor stands in front of the instruction, before and, but for
+ * FLOW_ENDED, afterwards; -1.
  */
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
 /*

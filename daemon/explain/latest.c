@@ -18,12 +18,13 @@ struct origin_way {
 	enum chain_end end;
 	char *text;
 	uint64_t memory, event; /* of the last step by another thread; 0: there is none */
+	bool counted; /* it ends at a counter of a loop */
 };
 
 /* Takes the steps after so many, and the end, from x. */
 static void take_way(struct explain *x, size_t before, uint32_t thread, struct origin_way *w)
 {
-	*w = (struct origin_way){.end = x->end, .text = x->end_text, .memory = x->memory};
+	*w = (struct origin_way){.end = x->end, .text = x->end_text, .memory = x->memory, .counted = x->counted};
 	x->end = END_OPEN;
 	x->end_text = NULL;
 	for (size_t i = before; i < x->chain.n; i++) {
@@ -106,54 +107,98 @@ static int last_of_both(struct flow *f, const struct insn_origin *o, const struc
 	return FLOW_TURNED;
 }
 
+/* The chain goes this way, and ends where it does. */
+static void go_way(struct explain *x, struct origin_way *w)
+{
+	for (size_t i = 0; i < w->steps.n; i++)
+		chain_add(&x->chain, &w->steps.v[i]);
+	w->steps.n = 0; /* the chain has them */
+	x->end = w->end;
+	x->end_text = w->text;
+	x->memory = w->memory;
+	x->counted = w->counted;
+	w->text = NULL;
+}
+
+/*
+ * Does it lead from the comparison to a statement that says more than what is compared? Constants and what the program
+ * began with are what a value was expected to be, and a loop's counter says how far the loop went.
+ */
+static bool says_more(const struct origin_way *w)
+{
+	return w->end && !chain_led_nowhere(w->end) && w->end != END_CONSTANT && w->end != END_INITIAL && !w->counted &&
+	       w->steps.n;
+}
+
+/* Of the ways of the n values that were compared: the only one that says more. NULL: none, or several do. */
+static struct origin_way *only_way(struct origin_way *w, unsigned n)
+{
+	struct origin_way *only = NULL;
+
+	for (unsigned k = 0; k < n; k++) {
+		if (!says_more(&w[k]))
+			continue;
+		if (only)
+			return NULL;
+		only = &w[k];
+	}
+	return only;
+}
+
+/* Goes back on each value's way; w has room for INSN_SOURCES. */
+static int try_ways(struct flow *f, const struct insn_origin *o, const struct timeline_point *at, struct origin_way *w,
+		    struct err *e)
+{
+	struct explain *x = f->x;
+	uint32_t thread = x->t.in.seg.thread;
+	bool counted = x->counted;
+	size_t before = x->chain.n;
+	pid_t tid = f->tid;
+
+	for (unsigned k = 0; k < o->n; k++) {
+		struct flow one = {.x = x, .tid = tid, .l = o->from[k], .compared = true, .trial = true};
+		struct user_regs_struct r;
+
+		if ((k && go_back(x, at, e)) || explain_regs(x, tid, &r, e))
+			return -1;
+		if (!flow_read(x, &r, &one.l, one.value))
+			continue;
+		x->counted = false;
+		if (x->ways->flow_on(&one, e))
+			return -1;
+		take_way(x, before, thread, &w[k]);
+		x->counted = counted;
+	}
+	return 0;
+}
+
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e)
 {
 	struct explain *x = f->x;
-	size_t before = x->chain.n;
-	uint32_t thread = x->t.in.seg.thread;
 	struct timeline_point at;
-	struct origin_way best = {0};
-	pid_t tid = f->tid;
+	struct origin_way w[INSN_SOURCES] = {0}, *best = NULL;
+	int r = FLOW_ENDED;
 
 	if (f->trial)
 		return FLOW_ON;
 	if (cursor_where(&x->t, &at, e))
 		return -1;
-	for (unsigned k = 0; k < o->n; k++) {
-		struct flow one = {.x = x, .tid = tid, .l = o->from[k], .compared = true, .trial = true};
-		struct user_regs_struct r;
-		struct origin_way w;
-
-		if ((k && go_back(x, &at, e)) || explain_regs(x, tid, &r, e))
-			goto failed;
-		if (!flow_read(x, &r, &one.l, one.value))
-			continue;
-		if (x->ways->flow_on(&one, e))
-			goto failed;
-		take_way(x, before, thread, &w);
-		if (w.event > best.event) {
-			drop_way(&best);
-			best = w;
-		} else {
-			drop_way(&w);
-		}
+	if (try_ways(f, o, &at, w, e))
+		r = -1;
+	for (unsigned k = 0; r >= 0 && k < o->n; k++)
+		if (w[k].event > (best ? best->event : 0))
+			best = &w[k];
+	if (r >= 0 && !best) {
+		r = last_of_both(f, o, &at, e);
+		best = r == FLOW_ON ? only_way(w, o->n) : NULL;
 	}
-	if (!best.event) {
-		drop_way(&best);
-		return last_of_both(f, o, &at, e);
+	if (best) {
+		go_way(x, best);
+		r = FLOW_ENDED;
 	}
-	for (size_t i = 0; i < best.steps.n; i++)
-		chain_add(&x->chain, &best.steps.v[i]);
-	best.steps.n = 0; /* the chain has them */
-	x->end = best.end;
-	x->end_text = best.text;
-	x->memory = best.memory;
-	best.text = NULL;
-	drop_way(&best);
-	return FLOW_ENDED;
-failed:
-	drop_way(&best);
-	return -1;
+	for (unsigned k = 0; k < o->n; k++)
+		drop_way(&w[k]);
+	return r;
 }
 
 /* ---- how far a loop goes ---- */
