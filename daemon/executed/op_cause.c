@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_cause.c: the operation: explain; and where a check of the program's own has failed, by an assertion or abort, the
+ * op_cause.c: the operation: explain; where it ends at no memory error, and one came before the failure, that one
+ * (memory_cause.h); and where a check of the program's own has failed, by an assertion or abort, the
  * statements that may be what is wrong (suspect.h), the most suspicious first. Those are guesses: what is added to the
  * result is no step of the chain.
  */
@@ -13,6 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "executed/collect.h"
+#include "executed/memory_cause.h"
 #include "executed/ops.h"
 #include "executed/rows.h"
 #include "executed/suspect.h"
@@ -293,12 +295,12 @@ int op_cause(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 
 	if (op_explain(params, ctx, result, e))
 		return -1;
-	c.back = return_of_check(*result);
-	if (!c.back)
-		return 0;
 	if (pick_rec(params, &c.rec, e))
 		return -1;
-	add_candidates(&c, *result);
+	c.back = return_of_check(*result);
+	memory_cause_add(c.rec, ctx, *result);
+	if (c.back)
+		add_candidates(&c, *result);
 	rec_free(c.rec);
 	return 0;
 }

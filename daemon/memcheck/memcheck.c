@@ -89,7 +89,14 @@ struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, 
 					     .at = *at,
 					     .block = block ? *block : (struct heap_piece){0},
 					     .count = 1};
+	m->i.enough |= m->first && memcheck_is_error(&m->v[m->n]);
 	return &m->v[m->n++];
+}
+
+bool memcheck_is_error(const struct memory_finding *f)
+{
+	return f->kind == FINDING_FREED || f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE ||
+	       (f->kind == FINDING_OUTSIDE && f->writes);
 }
 
 /* ---- accesses ---- */
@@ -119,7 +126,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	struct memcheck *m = ctx;
 	uint64_t bad;
 
-	(void)i;
+	i->enough |= m->most && i->accesses > m->most;
 	if (a->insn->shape.jumps) {
 		m->jump.pc = a->insn->pc;
 		m->jump.slot = a->addr;

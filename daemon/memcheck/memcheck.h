@@ -44,6 +44,8 @@ struct memcheck {
 	struct strings strings;
 	struct unwritten_follow follow;
 	bool follows; /* what was never written */
+	bool first; /* it ends at the first finding that is an error for certain: memcheck_is_error */
+	uint64_t most; /* and after so many accesses; 0: no limit */
 	struct {
 		uint64_t pc, slot; /* slot: the word that it reads */
 		bool call;
@@ -70,5 +72,8 @@ int memcheck_leaks(struct memcheck *m, struct target *t, struct err *e);
 /* Adds a finding, or one more time of one that is known. *block may be NULL. The new one; NULL: it is known. */
 struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct moment *at, bool writes,
 				    uint64_t addr, uint64_t len, const struct heap_piece *block);
+
+/* A read beside a block may be a harmless one; what is written there, or read from a freed block, is wrong. */
+bool memcheck_is_error(const struct memory_finding *f);
 
 #endif

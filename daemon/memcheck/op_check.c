@@ -259,13 +259,46 @@ static int run(struct check *c, struct err *e)
 	c->have_nav = true;
 	total = nav_total(&c->nav);
 	if (nav_resolve(&c->nav, "start", &start, e) || nav_goto(&c->nav, start.event, e) || can_follow(c, e) ||
-	    memcheck_run(&c->m, &c->nav, start.event, total, e) || nav_goto(&c->nav, total, e))
+	    memcheck_run(&c->m, &c->nav, start.event, total, e))
 		return -1;
-	if (has_exited(c, e) && memcheck_leaks(&c->m, &c->nav.t, e))
+	if (c->m.first && !c->m.n)
+		return 0;
+	if (nav_goto(&c->nav, total, e))
+		return -1;
+	if (!c->m.first && has_exited(c, e) && memcheck_leaks(&c->m, &c->nav.t, e))
 		return -1;
 	if (!c->m.n)
 		return 0;
 	return moment_describer_open(&c->moments, c->rec, &c->nav, &c->m.stacks, e);
+}
+
+static void check_fini(struct check *c)
+{
+	moment_describer_fini(&c->moments);
+	suppressions_fini(&c->suppressions);
+	memcheck_fini(&c->m);
+	if (c->have_nav)
+		nav_fini(&c->nav);
+}
+
+int memcheck_first_error(struct rec *rec, uint32_t process, struct op_ctx *ctx, uint64_t most, json_t **finding,
+			 struct err *e)
+{
+	struct check c = {.rec = rec, .process = process, .ctx = ctx};
+	int r;
+
+	*finding = NULL;
+	memcheck_init(&c.m, false);
+	c.m.cancelled = cancelled;
+	c.m.ctx = &c;
+	c.m.first = true;
+	c.m.most = most;
+	r = run(&c, e);
+	for (size_t k = 0; !r && k < c.m.n && !*finding; k++)
+		if (memcheck_is_error(&c.m.v[k]))
+			*finding = finding_json(&c, &c.m.v[k]);
+	check_fini(&c);
+	return r;
 }
 
 int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -289,11 +322,7 @@ int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, s
 		r = run(&c, e);
 	if (!r)
 		*result = result_of(&c, since);
-	moment_describer_fini(&c.moments);
-	suppressions_fini(&c.suppressions);
-	memcheck_fini(&c.m);
-	if (c.have_nav)
-		nav_fini(&c.nav);
+	check_fini(&c);
 	rec_free(c.rec);
 	return r;
 }

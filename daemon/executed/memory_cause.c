@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* memory_cause.c: see memory_cause.h. */
+#include "executed/memory_cause.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/str.h"
+#include "memcheck/ops.h"
+#include "replay/show.h"
+
+#define ACCESSES_MOST 50000000u
+
+static const char *text_of(const json_t *o, const char *of, const char *key)
+{
+	return json_string_value(json_object_get(json_object_get(o, of), key));
+}
+
+static bool is_any(const char *s, const char *const *list)
+{
+	for (; *list; list++)
+		if (str_eq(s, *list))
+			return true;
+	return false;
+}
+
+/* Is it a failure that a memory error may have led to, and that the chain does not explain by one? */
+static bool is_open(const json_t *result)
+{
+	static const char *const kinds[] = {"assertion", "segfault", "jump", "divide", "illegal",	"exception",
+					    "terminate", "abort",    "exit", "heap",   "smashed-stack", NULL};
+	static const char *const told[] = {"freed", NULL};
+
+	if (!is_any(text_of(result, "failure", "kind"), kinds) || is_any(text_of(result, "end", "kind"), told))
+		return false;
+	return !str_eq(text_of(result, "failure", "kind"), "heap") || !json_is_true(json_object_get(result, "found"));
+}
+
+static bool is_same_place(const json_t *a, const json_t *b)
+{
+	const json_t *p = json_object_get(a, "location"), *q = json_object_get(b, "location");
+
+	return json_equal(json_object_get(p, "file"), json_object_get(q, "file")) &&
+	       json_equal(json_object_get(p, "line"), json_object_get(q, "line"));
+}
+
+/* moment: as moment_json makes it. */
+static json_t *step_of(const json_t *moment, json_t *process, const char *role, const char *words)
+{
+	return json_pack("{s:s, s:s, s:O, s:O, s:O, s:O, s:n, s:n, s:n, s:O}", "role", role, "words", words, "at",
+			 json_object_get(moment, "at"), "process", process, "position",
+			 json_object_get(moment, "position"), "location", json_object_get(moment, "location"),
+			 "expression", "before", "after", "backtrace", json_object_get(moment, "backtrace"));
+}
+
+static void end_there(json_t *result, const json_t *finding)
+{
+	json_t *chain = json_object_get(result, "chain"), *process = json_object_get(result, "process"),
+	       *freed = json_object_get(json_object_get(finding, "block"), "freed"), *last, *access;
+	bool writes = json_is_true(json_object_get(finding, "write"));
+	const char *words = json_string_value(json_object_get(finding, "words")), *was = text_of(result, "end", "text");
+	cleanup_free char *note = NULL;
+
+	last = json_array_get(chain, json_array_size(chain) - 1);
+	if (json_is_true(json_object_get(result, "found")) && is_same_place(last, finding) && !json_is_object(freed))
+		return;
+	note = str_fmt(
+		"a memory error came before the failure, and what follows from one is not to be relied on: it is "
+		"told as the cause (without it, the chain ended here: %s)",
+		was ? was : "?");
+	access = step_of(finding, process, writes ? "write" : "load", words);
+	json_array_append_new(chain, access);
+	if (json_is_object(freed))
+		json_array_append_new(chain,
+				      step_of(freed, process, "free", "the block was freed here, and used afterwards"));
+	show_note(result, note);
+	json_object_set_new(result, "found", json_true());
+	json_object_set(result, "cause", json_array_get(chain, json_array_size(chain) - 1));
+	json_object_set_new(result, "end",
+			    json_pack("{s:s, s:s}", "kind", json_is_object(freed) ? "freed" : "computed", "text",
+				      json_is_object(freed) ? "the memory was used after it was freed" : words));
+}
+
+void memory_cause_add(struct rec *rec, struct op_ctx *ctx, json_t *result)
+{
+	uint32_t process = (uint32_t)json_integer_value(json_object_get(result, "process"));
+	json_auto_t *finding = NULL;
+	struct err e;
+
+	if (!is_open(result))
+		return;
+	if (memcheck_first_error(rec, process, ctx, ACCESSES_MOST, &finding, &e)) {
+		cleanup_free char *note = str_fmt("memory errors were not looked for: %s", e.text);
+
+		show_note(result, note);
+	} else if (finding) {
+		end_there(result, finding);
+	}
+}
