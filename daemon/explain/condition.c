@@ -410,17 +410,30 @@ static bool is_false(const struct transition *t)
 	return after && (str_starts(after, "false") || (strtoull(after, &end, 0) == 0 && end > after));
 }
 
+/* Is it a statement of the program's, while the function was running whose variable the expression is about? */
+static bool is_turn(const struct transition *t, const char *owner)
+{
+	return !has_no_value(t) && has_line(t) && is_false(t) && is_alive(t, owner);
+}
+
 int condition_turned(struct explain *x, const char *text, const char *frozen, const char *owner, const char *bad,
 		     struct err *e)
 {
+	cleanup_free char *good = NULL, *next = NULL;
 	struct transition t = {0};
 	int got = watch(x, frozen, bad, false, &t, e);
 
-	if (got == WATCH_EQUAL) /* at the start it was false too */
+	if (got == WATCH_EQUAL) { /* at the start it was false too */
 		got = watch_in_between(x, frozen, bad, &t, e);
+	} else if (got == WATCH_FOUND && !is_turn(&t, owner)) { /* at the start, other things were in the memory */
+		drop_transition(&t);
+		if (condition_find_good(x, frozen, bad, true, &good, &next, e))
+			return -1;
+		got = good ? watch_from(x, frozen, good, next ? next : bad, false, &t, e) : WATCH_EQUAL;
+	}
 	if (got < 0 && (e->kind == ERR_CANCELLED || gdb_dead(x->g)))
 		return -1;
-	if (got || has_no_value(&t) || !has_line(&t) || !is_false(&t) || !is_alive(&t, owner)) {
+	if (got || !is_turn(&t, owner)) {
 		drop_transition(&t);
 		return 1;
 	}

@@ -47,12 +47,45 @@ static bool is_register_type(const char *type)
 	return true;
 }
 
+#define TEXT_MOST 128u
+
+/* The text at addr, as far as there is one. */
+static void read_text(struct explain *x, uint64_t addr, char text[TEXT_MOST])
+{
+	struct err ignored;
+	size_t n = 0;
+
+	memset(text, 0, TEXT_MOST);
+	while (n + 1 < TEXT_MOST && !trace_read(cursor_memory(&x->t), addr + n, &text[n], 1, &ignored) &&
+	       text[n] >= ' ' && text[n] <= '~')
+		n++;
+	if (text[n])
+		memset(text, 0, TEXT_MOST); /* it goes on with what is no text, or is too long */
+}
+
+/* Text that is only read, as the name that is looked up, as a literal: what is there in another state is another text.
+ */
+static bool add_text(struct inspect *p, struct buf *b, const char *type, uint64_t v)
+{
+	char text[TEXT_MOST];
+
+	if (!strstr(type, "const char *") || strchr(strchr(type, '*') + 1, '*'))
+		return false;
+	read_text(p->x, v, text);
+	if (!*text || strpbrk(text, "\"\\"))
+		return false;
+	buf_addf(b, "\"%s\"", text);
+	return true;
+}
+
 /* One argument, of the type in [from, to), as its register has it. false: it has no place in one. */
 static bool add_argument(struct inspect *p, struct buf *b, const char *from, const char *to, uint64_t v,
 			 char owner[128])
 {
 	cleanup_free char *type = xstrndup(from, (size_t)(to - from));
 
+	if (add_text(p, b, type, v))
+		return true;
 	if (!is_register_type(type) || (strchr(type, '*') && !is_lasting(p, v, owner)))
 		return false;
 	buf_addf(b, "(%s) 0x%llx", type, (unsigned long long)v);
@@ -67,8 +100,10 @@ static bool returns_register(const char *type, const char *open)
 	return !str_starts(what, "void (") && is_register_type(what);
 }
 
-/* "struct entry *(const char *, int)": the call with the arguments in the registers; malloc'd. NULL: not understood. */
-static char *call_text(struct inspect *p, const char *type, const struct user_regs_struct *r, char owner[128])
+/* "struct entry *(const char *, int)": the call with the arguments in the registers; malloc'd. NULL: not understood.
+ * *numbers: a bit for each argument that is no literal. */
+static char *call_text(struct inspect *p, const char *type, const struct user_regs_struct *r, char owner[128],
+		       unsigned *numbers)
 {
 	const char *function = inspect_function(p, 0);
 	const uint64_t args[ARGUMENTS_MOST] = {r->rdi, r->rsi, r->rdx, r->rcx, r->r8, r->r9};
@@ -84,13 +119,17 @@ static char *call_text(struct inspect *p, const char *type, const struct user_re
 	buf_addf(&b, "%s(", function);
 	for (unsigned n = 0; s < end && strncmp(s, "void)", 5); n++) {
 		const char *comma = memchr(s, ',', (size_t)(end - s)), *to = comma ? comma : end;
+		size_t quote;
 
 		if (n)
 			buf_add_str(&b, ", ");
+		quote = b.len;
 		if (n == ARGUMENTS_MOST || !add_argument(p, &b, s, to, args[n], owner)) {
 			buf_fini(&b);
 			return NULL;
 		}
+		if (buf_str(&b)[quote] != '"')
+			*numbers |= 1u << n;
 		s = comma ? comma + 1 : end;
 	}
 	buf_add_str(&b, ")");
@@ -98,10 +137,10 @@ static char *call_text(struct inspect *p, const char *type, const struct user_re
 }
 
 /*
- * To the call of the function that returned it. *text: the call, malloc'd, *bad: the position. 0; 1: that is not known;
- * -1.
+ * To the call of the function that returned it. *text, *numbers: the call, as of call_text, *bad: the position. 0; 1:
+ * that is not known; -1.
  */
-static int to_call(struct explain *x, char **text, char owner[128], char **bad, struct err *e)
+static int to_call(struct explain *x, char **text, char owner[128], unsigned *numbers, char **bad, struct err *e)
 {
 	cleanup_free char *type = NULL, *command = NULL;
 	struct timeline_point at;
@@ -128,7 +167,7 @@ static int to_call(struct explain *x, char **text, char owner[128], char **bad, 
 		got = 1;
 	if (!got) {
 		type[strcspn(type, "\n")] = '\0';
-		*text = call_text(&p, type + strlen("type = "), &r, owner);
+		*text = call_text(&p, type + strlen("type = "), &r, owner, numbers);
 		*bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
 			       (unsigned long long)at.hits);
 		got = *text && at.pc && at.hits ? 0 : 1;
@@ -146,27 +185,11 @@ static bool is_told(const struct chain *c, size_t from)
 	return false;
 }
 
-#define TEXT_MOST 128u
-
-/* The text at addr, as far as there is one. */
-static void read_text(struct explain *x, uint64_t addr, char text[TEXT_MOST])
-{
-	struct err ignored;
-	size_t n = 0;
-
-	memset(text, 0, TEXT_MOST);
-	while (n + 1 < TEXT_MOST && !trace_read(cursor_memory(&x->t), addr + n, &text[n], 1, &ignored) &&
-	       text[n] >= ' ' && text[n] <= '~')
-		n++;
-	if (text[n])
-		memset(text, 0, TEXT_MOST); /* it goes on with what is no text, or is too long */
-}
-
 /*
- * An argument is text in memory, as the name that is looked up. Was another text there at the position `at`? Then the
- * same call asked for something else. The cursor stands anywhere afterwards.
+ * An argument that is no literal is text in memory, as the name that is looked up. Was another text there at the
+ * position `at`? Then the same call asked for something else. The cursor stands anywhere afterwards.
  */
-static bool asked_for_another(struct explain *x, const char *bad, const struct timeline_point *at)
+static bool asked_for_another(struct explain *x, unsigned numbers, const char *bad, const struct timeline_point *at)
 {
 	struct timeline_point call;
 	struct err ignored;
@@ -186,7 +209,7 @@ static bool asked_for_another(struct explain *x, const char *bad, const struct t
 			return false;
 		for (unsigned k = 0; k < ARGUMENTS_MOST; k++) {
 			read_text(x, args[k], then);
-			another |= *now[k] && strcmp(now[k], then);
+			another |= *now[k] && (numbers >> k & 1) && strcmp(now[k], then);
 		}
 	}
 	return another;
@@ -198,11 +221,12 @@ int failure_returned(struct explain *x, struct err *e)
 	size_t before = x->chain.n, keep = x->returned.steps;
 	enum chain_end end = x->end;
 	char owner[128] = "";
+	unsigned numbers = 0;
 	int r;
 
 	if (!x->returned.slot || keep > before)
 		return 0;
-	r = to_call(x, &text, owner, &bad, e);
+	r = to_call(x, &text, owner, &numbers, &bad, e);
 	if (!r) {
 		found = str_fmt("%s != 0", text);
 		r = condition_turned(x, found, found, owner, bad, e);
@@ -212,7 +236,7 @@ int failure_returned(struct explain *x, struct err *e)
 	if (!r) {
 		struct timeline_point turned = x->chain.v[x->chain.n - 1].at;
 
-		if (asked_for_another(x, bad, &turned)) {
+		if (asked_for_another(x, numbers, bad, &turned)) {
 			/* before, the call looked for what is there; why this is not there, is not known */
 			chain_cut(&x->chain, before);
 			explain_end_instead(x, END_UNKNOWN, "`%s' returns 0 for this argument", text);
@@ -221,7 +245,10 @@ int failure_returned(struct explain *x, struct err *e)
 	}
 	if (r || is_told(&x->chain, keep)) {
 		chain_cut(&x->chain, before);
-		explain_end_instead(x, end, "%s", was ? was : "?");
+		if (r && text && end == END_CONSTANT && before == keep + 1) /* it never returned anything else */
+			explain_end_instead(x, END_UNKNOWN, "`%s' returns 0, and why is not known", text);
+		else
+			explain_end_instead(x, end, "%s", was ? was : "?");
 		return 0;
 	}
 	while (x->chain.n > keep + 1)
