@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/path.h"
 #include "cell/handshake.h"
 #include "cell/ns.h"
 #include "cell/plain.h"
@@ -65,6 +66,7 @@ struct forker {
 	void *arg;
 	int ours, theirs; /* the ends of the handshake's socket */
 	pid_t pid; /* the answer: of the cell's pid 1; -1: `error` is errno's value of what failed */
+	struct cell *cell; /* its dir is set before there is a process */
 	int error;
 	sem_t answered;
 };
@@ -135,6 +137,7 @@ static int start(fork_fn *fork_first, struct forker *f, struct cell *c, struct e
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sk))
 		return err_errno(e, ERR_INTERNAL, "socketpair");
+	f->cell = c;
 	f->ours = ours = sk[0];
 	f->theirs = theirs = sk[1];
 	if (fork_first(f, e))
@@ -158,7 +161,7 @@ static int start(fork_fn *fork_first, struct forker *f, struct cell *c, struct e
 
 static int fork_plain(struct forker *f, struct err *e)
 {
-	f->pid = plain_fork(f->init, f->arg, f->theirs);
+	f->pid = plain_fork(f->init, f->arg, f->theirs, f->cell->dir, sizeof(f->cell->dir));
 	return f->pid < 0 ? err_errno(e, ERR_HOST, "cannot make a process") : 0;
 }
 
@@ -187,10 +190,19 @@ int cell_start_plain(int (*init)(void *arg), void *arg, struct cell *out, struct
 	return start_as(fork_plain, SIGTERM, f, out, e) ? err_wrap(e, "cannot make a cell without namespaces") : 0;
 }
 
+void cell_remove_dir(const char *dir)
+{
+	struct err ignored;
+
+	if (*dir)
+		rm_rf(dir, &ignored);
+}
+
 int cell_join(struct cell *c, int *status, struct err *e)
 {
 	int r = cell_wait_pid(c->pid, status, e);
 
+	cell_remove_dir(c->dir);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 	*c = (struct cell){.pidfd = -1};

@@ -17,11 +17,13 @@
 #include "base/err.h"
 
 #define CELL_RUN_DIR "/run/fred"
+#define CELL_DIR_SIZE 24u
 
 struct cell {
 	pid_t pid; /* of the cell's pid 1, as the caller sees it: its child */
 	int pidfd; /* close-on-exec; readable when the cell has ended */
 	int end_signal; /* which ends it and all that is in it */
+	char dir[CELL_DIR_SIZE]; /* the folder of a cell without namespaces, removed by its guard; else "" */
 };
 
 /*
@@ -36,7 +38,8 @@ int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *
 /*
  * As cell_start, where no namespaces can be made, and without any rights: see plain.h. out->pid is a guard, whose child
  * runs init: the guard ends with that one's status, or when it gets SIGTERM or the caller ends; before, it kills all
- * that the child has left behind, and removes the cell's folder. A guard that is killed (SIGKILL) leaves the folder.
+ * that the child has left behind, and removes the cell's folder. If the guard is killed (SIGKILL), the child and what it
+ * has started die, and the caller removes the folder (cell_remove_dir, cell_join); it stays if the caller is killed, too.
  */
 int cell_start_plain(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
 /*
@@ -44,6 +47,8 @@ int cell_start_plain(int (*init)(void *arg), void *arg, struct cell *out, struct
  * status.
  */
 int cell_kill(struct cell *c);
+/* Removes the folder (cell.dir) of a cell that has ended and was reaped, unless its guard has done so. */
+void cell_remove_dir(const char *dir);
 /* Waits for the end of the cell and closes the pidfd; *status as from waitpid. */
 int cell_join(struct cell *c, int *status, struct err *e);
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -100,9 +101,9 @@ static int furnish(const char *dir, pid_t guard, struct err *e)
 	return cell_wait_setup(e);
 }
 
-static void __attribute__((noreturn)) guard_main(int (*init)(void *arg), void *arg, int sock, pid_t parent)
+static void __attribute__((noreturn)) guard_main(int (*init)(void *arg), void *arg, int sock, const char *dir,
+						 pid_t parent)
 {
-	char dir[] = "/tmp/fred-XXXXXX";
 	pid_t guard = getpid(), child;
 	struct err e = {0};
 	sigset_t set;
@@ -113,9 +114,7 @@ static void __attribute__((noreturn)) guard_main(int (*init)(void *arg), void *a
 	handshake_default_signals();
 	sigfillset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
-	if (getppid() != parent || !mkdtemp(dir))
-		_exit(127);
-	child = fork();
+	child = getppid() == parent ? fork() : -1;
 	if (!child) {
 		int r = handshake_arm(sock, &e) || furnish(dir, guard, &e) ? -1 : 0;
 
@@ -131,11 +130,16 @@ static void __attribute__((noreturn)) guard_main(int (*init)(void *arg), void *a
 	end_as(status);
 }
 
-pid_t plain_fork(int (*init)(void *arg), void *arg, int sock)
+pid_t plain_fork(int (*init)(void *arg), void *arg, int sock, char *dir, size_t size)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid;
 
+	if (snprintf(dir, size, "/tmp/fred-XXXXXX") >= (int)size || !mkdtemp(dir))
+		return -1;
+	pid = fork();
 	if (!pid)
-		guard_main(init, arg, sock, parent);
+		guard_main(init, arg, sock, dir, parent);
+	if (pid < 0)
+		rmdir(dir);
 	return pid;
 }

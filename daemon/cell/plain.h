@@ -7,6 +7,7 @@
 #define FRED_CELL_PLAIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* The caller is in a plain cell. */
@@ -14,8 +15,11 @@ bool cell_is_plain(void);
 /* The private folder of the caller's cell: CELL_RUN_DIR, or that of a plain cell. Lives as long as the process. */
 const char *cell_dir(void);
 
-/* For cell.c: starts the guard, and its child with the other end of this socket (handshake.h). -1, errno. */
-pid_t plain_fork(int (*init)(void *arg), void *arg, int sock);
+/*
+ * For cell.c: makes the cell's folder, whose name is put into dir, and starts the guard, and its child with the other
+ * end of this socket (handshake.h). -1, errno: nothing is left.
+ */
+pid_t plain_fork(int (*init)(void *arg), void *arg, int sock, char *dir, size_t size);
 /* For cell.c, in a cell with namespaces: the process that started it may be in a plain one. */
 void plain_forget(void);
 

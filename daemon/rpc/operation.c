@@ -156,6 +156,7 @@ static void worker_ended(struct loop_child *child, int code, int status)
 	struct server *s = op->server;
 
 	drain(op);
+	cell_remove_dir(op->dir);
 	LIST_REMOVE(op, link);
 	s->operation_count--;
 	log_info("operation %llu: %s ended after %llu ms", (unsigned long long)op->id, op->method->name,
@@ -177,12 +178,14 @@ static int start_worker(struct operation *op, struct err *e)
 	if (worker_start(op, &cell, &op->pipe.fd, e))
 		return -1;
 	op->end_signal = cell.end_signal;
+	memcpy(op->dir, cell.dir, sizeof(op->dir));
 	op->pipe.fn = pipe_ready;
 	if (!loop_child_init(&op->child, l, cell.pid, cell.pidfd, worker_ended, e) &&
 	    !loop_add(l, &op->pipe, EPOLLIN, e))
 		return 0;
 	kill(cell.pid, cell.end_signal); /* our child, not reaped yet: the PID is still its own */
 	waitpid(cell.pid, NULL, __WALL);
+	cell_remove_dir(cell.dir);
 	return -1;
 }
 

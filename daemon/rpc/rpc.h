@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 
 #include "base/buf.h"
+#include "cell/cell.h"
 #include "loop/child.h"
 #include "loop/loop.h"
 #include "rpc/server.h"
@@ -49,6 +50,7 @@ struct operation {
 	json_t *params;
 	struct loop_child child;
 	int end_signal; /* which ends it */
+	char dir[CELL_DIR_SIZE]; /* of its cell (cell_remove_dir), or "" */
 	struct loop_source pipe;
 	struct wire_frame in;
 	json_t *final; /* the worker's last line */

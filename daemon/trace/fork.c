@@ -54,7 +54,9 @@ static int adopt(const struct trace *t, struct trace_injection *in, struct trace
 	c->alt_end = t->alt_end;
 	if (copy_dispatch(t, c, e))
 		return -1;
-	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, 0) ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS") : 0;
+	c->options = PTRACE_O_EXITKILL;
+	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, c->options) ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS") :
+								  0;
 }
 
 int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e)
@@ -65,7 +67,8 @@ int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err
 	int r;
 
 	memset(child, 0, sizeof(*child));
-	if (ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE))
+	if (ptrace(PTRACE_SETOPTIONS, t->tid, 0,
+		   PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE | (t->options & PTRACE_O_EXITKILL)))
 		return err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS of %d", (int)t->tid);
 	r = trace_inject(t, gadget, SYS_clone, args, &in, &ret, &child->pid, e);
 	if (t->alive && ptrace(PTRACE_SETOPTIONS, t->tid, 0, t->options) && !r)

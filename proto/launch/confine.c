@@ -16,6 +16,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -222,7 +223,7 @@ int confine_self(const struct launch_confine *c)
 		return -1;
 	if (c->own_id && become_file_user(c))
 		return -1;
-	if (c->paths && landlock_self(c->paths))
+	if (c->paths && (prctl(PR_SET_PDEATHSIG, SIGKILL) || landlock_self(c->paths)))
 		return -1;
 	return c->filter ? install_filter(c) : 0;
 }
@@ -274,7 +275,10 @@ const char *confine_give_id(pid_t pid, bool placed, const struct launch_confine 
 		 * 2 (proc(5))
 		 */
 		{SYS_prctl, {PR_SET_DUMPABLE, 0}, 0},
+		/* a change of IDs has taken it away; without namespaces only (confine_self) */
+		{SYS_prctl, {PR_SET_PDEATHSIG, SIGKILL}, 0},
 	};
+	const size_t n = sizeof(calls) / sizeof(calls[0]) - !c->paths;
 
-	return place_calls(pid, !placed, calls, sizeof(calls) / sizeof(calls[0]), &caps, sizeof(caps));
+	return place_calls(pid, !placed, calls, n, &caps, sizeof(caps));
 }

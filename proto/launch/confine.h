@@ -17,7 +17,8 @@ struct launch_confine {
 	bool filter; /* only the system calls of confine.c's list, the others fail with EPERM */
 	/*
 	 * Not NULL: it has no namespaces of its own. Of files only these are left; it can set limits and processors of
-	 * itself only, and send signals to processes with these rights only: before Linux 6.12, to itself only.
+	 * itself only, and send signals to processes with these rights only: before Linux 6.12, to itself only. It ends
+	 * with the thread that has started it.
 	 */
 	const struct landlock_paths *paths;
 	/*
