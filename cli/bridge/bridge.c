@@ -156,7 +156,7 @@ static int begin(struct bridge *b, int *code, struct err *e)
 	if (b->keeper < 0)
 		return err_errno(e, ERR_HOST, "fork");
 	if (!b->keeper) {
-		b->dir[0] = '\0';
+		bridge_in_child(b, self);
 		close(b->listener);
 		b->listener = -1;
 		*code = keep(b->cli, self, json_incref(b->params), e);
@@ -207,6 +207,23 @@ static void remove_files(struct bridge *b)
 		return;
 	unlink(b->host_files);
 	rm_rf(own, &ignored);
+}
+
+void bridge_in_child(struct bridge *b, pid_t parent)
+{
+	memcpy(b->parents_dir, b->dir, sizeof(b->dir));
+	b->dir[0] = '\0';
+	b->parent = parent;
+}
+
+/* In a child that outlives its parent, which could not do it. */
+static void remove_parents_dir(struct bridge *b)
+{
+	struct err ignored;
+
+	if (b->parents_dir[0] && getppid() != b->parent)
+		rm_rf(b->parents_dir, &ignored);
+	b->parents_dir[0] = '\0';
 }
 
 bool bridge_is_parent(const struct bridge *b)
@@ -271,6 +288,7 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e)
 		return err_set(e, ERR_INTERNAL, "no other worker could be started");
 	if (code < 0)
 		out_error(b->cli, e, err_exit_code(e->kind));
+	remove_parents_dir(b);
 	_exit(code < 0 ? err_exit_code(e->kind) : code);
 }
 
@@ -328,4 +346,5 @@ void bridge_end(struct bridge *b)
 		rmdir(b->dir);
 	}
 	b->dir[0] = '\0';
+	remove_parents_dir(b);
 }

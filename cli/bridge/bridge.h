@@ -13,7 +13,9 @@
 #include "bridge/progress_line.h"
 
 struct bridge {
-	char dir[64]; /* private, for sockets */
+	char dir[64]; /* private, for sockets; "" in a child */
+	char parents_dir[64]; /* in a child: removed by its bridge_end if the parent was killed */
+	pid_t parent; /* in a child */
 	pid_t keeper; /* runs the operation; 0: none */
 	/* A pipe to the process that answers the debugger, and to those that took its place (live/live.h): each writes
 	 * its PID, and at the end of the last one the pipe ends. -1: it is the keeper. */
@@ -46,6 +48,8 @@ int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *c
  * malloc'd; NULL: it must read them through the remote protocol.
  */
 char *bridge_sysroot(const struct bridge *b);
+/* Tells a bridge that the caller is a child of the process that opened it (by fork). */
+void bridge_in_child(struct bridge *b, pid_t parent);
 /* After bridge_start has returned 1: is this the process that called it, not the child? */
 bool bridge_is_parent(const struct bridge *b);
 /*

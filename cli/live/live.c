@@ -429,6 +429,7 @@ int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 			 .view = {&l.visibility, &l.shim_frames},
 			 .breaks = {.view = &l.view, .libraries = true, .signals = true}};
 	int fd[2], life[2];
+	pid_t self = getpid();
 
 	if (bridge_open(b, o->cli, e))
 		return -1;
@@ -448,7 +449,7 @@ int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 		b->life = life[0];
 		return 0;
 	}
-	b->dir[0] = '\0'; /* the parent's */
+	bridge_in_child(b, self);
 	close(fd[0]);
 	close(life[0]);
 	l.conn.fd = fd[1];
