@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/str.h"
+#include "reclog/files.h"
 #include "reclog/procs.h"
 #include "rlog/replay.h"
 #include "rsp/packet.h"
@@ -28,30 +29,52 @@ static bool is_ours(const char *line)
 	return sscanf(line, "%llx-", &first) == 1 && first >= SHIM_OWN_ADDR && first < SHIM_HEAP_MAIN_ADDR;
 }
 
-/* Files by the names that the program knew: a root of its own is no part of them. */
+/* Where a file really was of which this is the recording's copy; NULL: it is none. */
+static const char *real_name(const struct rec_files *l, const char *name)
+{
+	const char *file = strrchr(name, '/');
+
+	for (size_t i = 0; file && file - name >= 6 && !strncmp(file - 6, "/files", 6) && i < l->n; i++)
+		if (str_eq(l->f[i].copy, file + 1))
+			return l->f[i].real;
+	return NULL;
+}
+
+static void add_line(const char *line, const char *root, const struct rec_files *l, struct buf *out)
+{
+	const char *name = strchr(line, '/'), *real = name ? real_name(l, name) : NULL;
+	size_t skip = strlen(root);
+
+	if (!name)
+		name = line + strlen(line);
+	buf_addf(out, "%.*s%s\n", (int)(name - line), line,
+		 real ? real : name + (!strncmp(name, root, skip) ? skip : 0));
+}
+
+/* Files by the names that the program knew: neither a root of its own nor the recording's copy is one. */
 static int add_maps(struct debug *d, struct buf *out, struct err *e)
 {
 	cleanup_buf struct buf text = {0};
 	cleanup_strv struct strv lines = {0};
-	size_t root = strlen(d->nav.t.own_root);
+	struct rec_files files;
 
-	if (read_of(d, "maps", &text, e))
+	if (read_of(d, "maps", &text, e) || rec_files_read(d->rec, d->nav.t.root, &files, e))
 		return -1;
 	strv_split(&lines, buf_str(&text), "\n");
-	for (size_t i = 0; i < lines.n; i++) {
-		const char *name = strchr(lines.s[i], '/');
-		size_t skip = name && root && !strncmp(name, d->nav.t.own_root, root) ? root : 0;
-
+	for (size_t i = 0; i < lines.n; i++)
 		if (!is_ours(lines.s[i]))
-			buf_addf(out, "%.*s%s\n", name ? (int)(name - lines.s[i]) : (int)strlen(lines.s[i]), lines.s[i],
-				 name ? name + skip : "");
-	}
+			add_line(lines.s[i], d->nav.t.own_root, &files, out);
+	rec_files_fini(&files);
 	return 0;
 }
 
 static int add_pid(struct debug *d, struct buf *out, struct err *e)
 {
-	buf_addf(out, "%d\n", (int)d->nav.t.pid);
+	const struct rec_image *own = rec_image(d->rec, d->process, e);
+
+	if (!own)
+		return -1;
+	buf_addf(out, "%d\n", (int)rec_image_pid(own));
 	return 0;
 }
 
