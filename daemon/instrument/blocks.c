@@ -8,13 +8,12 @@
 
 #include "base/str.h"
 #include "rlog/heap.h"
-#include "rlog/replay.h"
 #include "trace/trace.h"
 
 #define GRAIN 8 /* bytes of the program for one of the map */
 #define CHUNK (1ull << 20) /* of the program's memory */
-#define LO SHIM_HEAP_MAIN_ADDR
-#define HI (SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32))
+#define LO BLOCKS_LO
+#define HI BLOCKS_HI
 #define CHUNKS ((HI - LO) / CHUNK)
 #define MAP_BYTES (CHUNKS * sizeof(uint8_t *))
 
@@ -40,11 +39,6 @@ void blocks_fini(struct blocks *b)
 	munmap(b->map, MAP_BYTES);
 	table_fini(&b->pieces);
 	memset(b, 0, sizeof(*b));
-}
-
-bool blocks_is_heap(uint64_t addr)
-{
-	return addr >= LO && addr < HI;
 }
 
 /* ---- the map ---- */

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "instrument/stacks.h"
+#include "rlog/replay.h"
 
 enum block_state { BLOCK_NONE = 0, BLOCK_LIVE, BLOCK_FREED };
 
@@ -31,11 +32,18 @@ struct blocks {
 	size_t chunks;
 };
 
+/* Where the arenas are: [BLOCKS_LO, BLOCKS_HI). */
+#define BLOCKS_LO SHIM_HEAP_MAIN_ADDR
+#define BLOCKS_HI (SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32))
+
 void blocks_init(struct blocks *b);
 void blocks_fini(struct blocks *b);
 
 /* Is addr in the arenas? */
-bool blocks_is_heap(uint64_t addr);
+static inline bool blocks_is_heap(uint64_t addr)
+{
+	return addr >= BLOCKS_LO && addr < BLOCKS_HI;
+}
 /* May all of [addr, addr + len), in the arenas, be accessed? *bad: the first byte that may not. */
 bool blocks_allow(const struct blocks *b, uint64_t addr, uint64_t len, uint64_t *bad);
 /* Was this byte part of a block that has been freed? */

@@ -26,6 +26,8 @@ static struct instrument_insn *insn_at(struct instrument *i, uint64_t pc)
 	if (!x) {
 		x = table_add(&i->insns, pc);
 		decode(i, x);
+		/* the others may have moved */
+		memset(i->quick, 0, INSTRUMENT_QUICK * sizeof(*i->quick));
 	}
 	if (x->segment != i->event + 1) {
 		x->segment = i->event + 1;
@@ -79,12 +81,48 @@ static void masked(struct instrument *i, struct instrument_insn *x, uint64_t add
 	tell(i, x, addr + first * s->element, (last - first) * (uint64_t)s->element, s->reads, s->writes);
 }
 
+static struct instrument_quick *quick_place(const struct instrument *i, uint64_t word)
+{
+	return &i->quick[(word * 0x9e3779b97f4a7c15ull >> 40) & (INSTRUMENT_QUICK - 1)];
+}
+
+/* Of an access that needs nothing but its address: the next one of this instruction is quick. */
+static void make_quick(struct instrument *i, uint64_t word, struct instrument_insn *x)
+{
+	const struct insn_shape *s = &x->shape;
+
+	if (!s->len || s->irregular || s->fs || s->gs || s->masked || s->call || s->jumps || !s->bytes)
+		return;
+	*quick_place(i, word) = (struct instrument_quick){word, x, s->scaled, s->bytes, s->reads, s->writes};
+}
+
+/* An entry of ACCESS. false: it is not one of the quick ones. */
+static inline bool on_quick(struct instrument *i, const uint64_t *v)
+{
+	const struct instrument_quick *q = quick_place(i, v[0]);
+	struct instrument_insn *x = q->insn;
+
+	if (q->word != v[0] || x->segment != i->event + 1)
+		return false;
+	x->hits += !i->report.every;
+	i->loads = v[1] + (uint64_t)q->scaled;
+	i->accesses++;
+	if (i->loads - i->ops->lo < i->ops->hi - i->ops->lo || !i->ops->hi) {
+		const struct instrument_access a = {x, i->loads, q->bytes, q->reads, q->writes};
+
+		if (i->ops->access)
+			i->ops->access(i->ctx, i, &a);
+	}
+	return true;
+}
+
 static void on_access(struct instrument *i, const uint64_t *v)
 {
 	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
 	const struct insn_shape *s = &x->shape;
 
 	i->loads = v[1] + (uint64_t)s->scaled;
+	make_quick(i, v[0], x);
 	if (s->call && !i->report.every)
 		x->hits--; /* a CALL entry comes, too, and counts it */
 	if (!s->len || s->irregular || s->fs || s->gs) {
@@ -263,6 +301,10 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 	for (size_t k = 0; k < n && !i->enough;) {
 		unsigned kind = (unsigned)(v[k] >> REPORT_KIND_SHIFT);
 
+		if (kind == REPORT_ACCESS && k + 2 <= n && !i->between && on_quick(i, v + k)) {
+			k += 2;
+			continue;
+		}
 		if (kind >= REPORT_KIND_COUNT || k + words[kind] > n)
 			return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
 		if (i->report.every && kind == REPORT_CALL && !i->insns_told)
@@ -338,6 +380,7 @@ void instrument_init(struct instrument *i, const struct instrument_ops *ops, voi
 					   .loaded = ops->loaded != NULL};
 	i->stacks = xcalloc(RLOG_MAX_THREADS, sizeof(*i->stacks));
 	table_init(&i->insns, sizeof(struct instrument_insn));
+	i->quick = xcalloc(INSTRUMENT_QUICK, sizeof(*i->quick));
 }
 
 void instrument_fini(struct instrument *i)
@@ -347,6 +390,7 @@ void instrument_fini(struct instrument *i)
 	for (unsigned k = 0; k < RLOG_MAX_THREADS; k++)
 		free(i->stacks[k].v);
 	free(i->stacks);
+	free(i->quick);
 	table_fini(&i->insns);
 	shim_frames_fini(&i->shim_frames);
 	memset(i, 0, sizeof(*i));

@@ -41,7 +41,22 @@ struct instrument_frame {
 
 struct instrument;
 
+/* What a plain access needs that is told very often: the same instruction, found by the first word of its entry. */
+#define INSTRUMENT_QUICK 2048 /* a power of two */
+struct instrument_quick {
+	uint64_t word; /* 0: none */
+	struct instrument_insn *insn;
+	int64_t scaled;
+	uint32_t bytes;
+	bool reads, writes;
+};
+
 struct instrument_ops {
+	/*
+	 * access() is told of these addresses; of others only those by calls, jumps, string instructions and masks. hi
+	 * 0: of all.
+	 */
+	uint64_t lo, hi;
 	/* Before anything else of a segment, or of several of one thread; may be NULL. t: a copy at the event before
 	 * it. 0 or -1. */
 	int (*begun)(void *ctx, struct instrument *i, struct trace *t, struct err *e);
@@ -100,6 +115,7 @@ struct instrument {
 	struct instrument_stack *stacks; /* by ordinal */
 	struct table insns; /* of struct instrument_insn */
 	struct instrument_insn *last; /* the one that was told last; NULL: none */
+	struct instrument_quick *quick; /* INSTRUMENT_QUICK of them */
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask, rax;
 	uint64_t loads; /* the address of what is told next of what an instruction loads */

@@ -302,7 +302,7 @@ static int ended(void *ctx, struct instrument *i, struct err *e)
 {
 	struct memcheck *m = ctx;
 
-	return m->follows ? follow_event(&m->follow, i->in->seg.t->tl, i->event + 1, e) : 0;
+	return m->follows ? follow_event(&m->follow, m->tl, i->event + 1, e) : 0;
 }
 
 /* ---- the way ---- */
@@ -333,7 +333,9 @@ static bool cancelled(void *ctx)
 
 void memcheck_init(struct memcheck *m, bool follows)
 {
-	static const struct instrument_ops ops = {.begun = begun,
+	static const struct instrument_ops ops = {.lo = BLOCKS_LO,
+						  .hi = BLOCKS_HI,
+						  .begun = begun,
 						  .access = access_,
 						  .heap = heap,
 						  .args = args,
@@ -377,5 +379,6 @@ void memcheck_fini(struct memcheck *m)
 
 int memcheck_run(struct memcheck *m, struct nav *nav, uint64_t from, uint64_t to, struct err *e)
 {
+	m->tl = nav->t.tl;
 	return instrument_run(&m->i, nav, from, to, e);
 }

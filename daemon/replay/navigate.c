@@ -57,6 +57,8 @@ static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, 
 		return -1;
 	}
 	n->t.cpu = sched_getcpu(); /* where the kernel put this worker: replays side by side get several */
+	if (sched_getaffinity(0, sizeof(n->t.cpus), &n->t.cpus))
+		n->t.cpu = -1;
 	n->t.progress = show_progress;
 	n->t.cancelled = is_cancelled;
 	n->t.progress_ctx = n;

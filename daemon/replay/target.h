@@ -8,6 +8,7 @@
 #ifndef FRED_REPLAY_TARGET_H
 #define FRED_REPLAY_TARGET_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -44,6 +45,7 @@ struct target {
 	unsigned nthreads;
 	struct tids tids; /* there: of its processes before this one, too */
 	int cpu; /* the core it is pinned to; -1: none */
+	cpu_set_t cpus; /* cpu not -1: the cores that the worker may use */
 	double slow_s; /* of CPU time between two events, besides what it took when recorded: see stall.h */
 	unsigned stalls; /* runs that got no further */
 	struct err lost; /* who lets it go forward in another way found that it gets no further; kind 0: no */

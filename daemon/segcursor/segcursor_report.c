@@ -7,13 +7,13 @@
 #include "segcursor/segcursor_report.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "base/str.h"
-#include "record/dispatch/sys_nr.h"
 #include "rlog/report.h"
 #include "segcursor/segcursor_int.h"
 #include "trace/blocked.h"
@@ -42,6 +42,12 @@ struct reporting {
 	unsigned asleep; /* consecutive checks at which it waited for another thread, which the copy lacks */
 	uint64_t most_ns; /* of CPU time; after that it has gone past its end, or waits in a loop for another thread */
 	bool past; /* it has taken more than that */
+	uint64_t *v; /* entries that were taken out... */
+	size_t n, room; /* ... and not told yet: words */
+	bool failed; /* the consumer has, while the copy ran */
+	struct err why;
+	bool faulted; /* the walk has ended in front of an instruction that faults */
+	bool spread; /* the copy may run on other cores than the worker */
 };
 
 enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
@@ -96,14 +102,12 @@ static int map_report(struct reporting *g, struct trace *t, struct err *e)
 		       : 0;
 }
 
-/* Takes the entries out. */
-static int drain(struct reporting *g, struct trace *t, struct err *e)
+/* Takes the entries out; the copy can go on then. */
+static int take(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct replay_report head;
 	uint64_t first = g->at + sizeof(head);
-	uint64_t *v;
 	size_t bytes;
-	int r;
 
 	if (trace_read(t->pid, g->at, &head, sizeof(head), e))
 		return -1;
@@ -111,13 +115,56 @@ static int drain(struct reporting *g, struct trace *t, struct err *e)
 	if (bytes > ROOM)
 		return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
 	g->r->lost += head.lost;
-	v = xmalloc(bytes + 1);
-	r = trace_read(t->pid, first, v, bytes, e) || g->r->ops->entries(g->r->ctx, v, bytes / sizeof(*v), t, e) ? -1
-														 : 0;
-	free(v);
+	if (bytes > g->room) {
+		g->room = bytes;
+		g->v = xreallocarray(g->v, g->room, 1);
+	}
+	if (trace_read(t->pid, first, g->v, bytes, e))
+		return -1;
+	g->n = bytes / sizeof(*g->v);
 	head.cur = first;
 	head.lost = 0;
-	return r ? -1 : trace_write(t->pid, g->at, &head, sizeof(head), e);
+	return trace_write(t->pid, g->at, &head, sizeof(head), e);
+}
+
+/* The first word of the last entry; 0: none. */
+static uint64_t last_of(const struct reporting *g)
+{
+	static const uint8_t words[] = {
+#define X(name, n) n,
+		REPORT_KINDS(X)
+#undef X
+	};
+	uint64_t last = 0;
+
+	for (size_t k = 0; k < g->n && g->v[k] >> REPORT_KIND_SHIFT < REPORT_KIND_COUNT;
+	     k += words[g->v[k] >> REPORT_KIND_SHIFT])
+		last = g->v[k];
+	return last;
+}
+
+/* Tells what was taken out. */
+static void tell(struct reporting *g)
+{
+	size_t n = g->n;
+
+	g->n = 0;
+	if (n && !g->failed)
+		g->failed = g->r->ops->entries(g->r->ctx, g->v, n, g->copy, &g->why) != 0;
+}
+
+static int told(struct reporting *g, struct err *e)
+{
+	tell(g);
+	if (g->failed)
+		*e = g->why;
+	return g->failed ? -1 : 0;
+}
+
+/* Takes the entries out and tells them. */
+static int drain(struct reporting *g, struct trace *t, struct err *e)
+{
+	return told(g, e) || take(g, t, e) || told(g, e) ? -1 : 0;
 }
 
 /* ---- in the recorder, and what is not translated ---- */
@@ -196,36 +243,6 @@ static int settle(struct reporting *g, struct trace *t, const struct stop *stop,
 	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
 }
 
-/*
- * System calls that a replay does not execute, but takes from the log: they change neither mappings nor threads nor how
- * signals are handled. Of those with a function of their own, the three that programs make most often do not, either.
- */
-static bool is_from_log(uint64_t nr)
-{
-	static const bool from_log[] = {
-#define CLASS_REC true
-#define CLASS_QUICK true
-#define CLASS_MEM false
-#define CLASS_RAW false
-#define CLASS_NOSYS false
-#define CLASS_FN(f) false
-#define CLASS_PAIR(f, g) false
-#define SC(name, nargs, how, reads, writes) [__NR_##name] = CLASS_##how,
-#include "record/dispatch/syscalls.def"
-#undef SC
-#undef CLASS_PAIR
-#undef CLASS_FN
-#undef CLASS_NOSYS
-#undef CLASS_RAW
-#undef CLASS_MEM
-#undef CLASS_QUICK
-#undef CLASS_REC
-	};
-
-	return nr == SYS_openat || nr == SYS_fcntl || nr == SYS_futex ||
-	       (nr < sizeof(from_log) / sizeof(from_log[0]) && from_log[nr]);
-}
-
 static bool is_syscall(struct trace *t, uint64_t pc)
 {
 	struct err ignored;
@@ -294,6 +311,15 @@ static int come_out(struct reporting *g, struct trace *t, struct err *e)
 	return settle(g, t, &stop, e);
 }
 
+/* The processor faults as the program did, and the recorder calls the handler. */
+static int run_to_handler(struct reporting *g, struct trace *t, struct err *e)
+{
+	struct stop stop = {0};
+
+	g->faulted = false;
+	return run_once(g, t, g->in->visibility.handlers, &stop, e) ? -1 : settle(g, t, &stop, e);
+}
+
 /* The walk has ended: the processor executes the instruction that stands here. */
 static int step_over(struct reporting *g, struct trace *t, struct err *e)
 {
@@ -339,9 +365,35 @@ static bool cancelled(void *ctx)
 	return g->past || (g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx));
 }
 
+/* Copies are bound to the worker's core, as the process is. */
+static void spread(struct reporting *g, struct trace *t)
+{
+	const struct target *of = g->in->seg.t;
+
+	if (!g->spread && of->cpu >= 0)
+		sched_setaffinity(t->tid, sizeof(of->cpus), &of->cpus);
+	g->spread = true;
+}
+
+static void meanwhile(void *ctx)
+{
+	tell(ctx);
+}
+
+/*
+ * The copy goes on at once, and what it has reported is told while it runs: on another core, if there is one. But not
+ * where each instruction is reported: a consumer then looks at strings in the copy's memory as well.
+ */
 static int full(void *ctx, struct trace *t, struct err *e)
 {
-	return cancelled(ctx) ? err_set(e, ERR_CANCELLED, "interrupted") : drain(ctx, t, e);
+	struct reporting *g = ctx;
+
+	if (cancelled(ctx))
+		return err_set(e, ERR_CANCELLED, "interrupted");
+	if (g->r->every)
+		return drain(g, t, e);
+	spread(g, t);
+	return told(g, e) || take(g, t, e) ? -1 : 0;
 }
 
 /* Without an end that is known: by the time that the whole recording took. */
@@ -360,10 +412,40 @@ static uint64_t most_ns(const struct reporting *g)
 	return g->r->most_ns = (uint64_t)(last.seconds * 1e9) * SLOWER_TIMES + SLOWER_NS;
 }
 
+#define SAME_BYTES 2u
+
+/*
+ * The entry in front of the instruction that faults is the last one. Its copy begins with the same bytes; else one of
+ * the instructions that write entries has faulted, or one of the recorder's.
+ */
+static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct err *e)
+{
+	struct reporting *g = ctx;
+	uint8_t is[SAME_BYTES], was[SAME_BYTES];
+	uint64_t last;
+	struct err ignored;
+
+	if (visibility_is_shim(&g->in->visibility, pc) || told(g, e))
+		return visibility_is_shim(&g->in->visibility, pc) ? 0 : -1;
+	if (take(g, t, e))
+		return -1;
+	last = last_of(g);
+	*at = last & REPORT_PC_MASK;
+	if (last >> REPORT_KIND_SHIFT != REPORT_ACCESS || trace_read(t->pid, pc, is, sizeof(is), &ignored) ||
+	    trace_read(t->pid, *at, was, sizeof(was), &ignored) || memcmp(is, was, sizeof(is)))
+		return 0;
+	g->faulted = true;
+	return 1;
+}
+
 static int prepare_walk(struct reporting *g, struct err *e)
 {
-	static const struct trace_walk_ops ops = {
-		.is_goal = is_goal, .full = full, .ended = ended, .cancelled = cancelled};
+	static const struct trace_walk_ops ops = {.is_goal = is_goal,
+						  .full = full,
+						  .meanwhile = meanwhile,
+						  .fault = fault,
+						  .ended = ended,
+						  .cancelled = cancelled};
 	struct user_regs_struct r;
 
 	g->walk = (struct trace_walk){
@@ -413,7 +495,9 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 	case WALK_OVER:
 		return AT_END;
 	case WALK_LEFT:
-		return drain(g, t, e) ? -1 : step_over(g, t, e);
+		if (drain(g, t, e))
+			return -1;
+		return g->faulted ? run_to_handler(g, t, e) : step_over(g, t, e);
 	case WALK_CANNOT:
 		return gave_up(g, t);
 	default:
@@ -433,7 +517,7 @@ static int go_through(struct reporting *g, struct trace *t, struct err *e)
 	if (r < 0)
 		return -1;
 	g->r->unseen += r == NOT_FOUND;
-	return t->alive ? drain(g, t, e) : 0;
+	return t->alive ? drain(g, t, e) : told(g, e);
 }
 
 /* For a segment that ends in the middle of the program: the goal is the state of a copy that has found this end. */
@@ -447,82 +531,6 @@ static int find_end(struct reporting *g, struct goal *goal, struct err *e)
 		return -1;
 	g->goal = goal;
 	return 0;
-}
-
-/* Events after which the thread simply returns from the recorder's function to its caller. */
-static bool goes_on(const struct reader_event *ev)
-{
-	switch (ev->rec.kind) {
-	case RLOG_LOCK:
-	case RLOG_LOCK_RET:
-	case RLOG_UNLOCK:
-	case RLOG_COND_SIGNAL:
-	case RLOG_COND_BROADCAST:
-	case RLOG_RDLOCK:
-	case RLOG_WRLOCK:
-	case RLOG_RWUNLOCK:
-	case RLOG_SEM_WAIT:
-	case RLOG_SEM_POST:
-	case RLOG_SEM_GET:
-	case RLOG_SPIN_LOCK:
-	case RLOG_SPIN_UNLOCK:
-	case RLOG_LIB_LOCK:
-	case RLOG_LIB_UNLOCK:
-	case RLOG_OBJ_DESTROY:
-	case RLOG_DETACH:
-	case RLOG_YIELD:
-		return true;
-	case RLOG_SYS:
-		return ev->has_result && ev->rec.nops && is_from_log(ev->rec.op[0]);
-	default:
-		return false;
-	}
-}
-
-/* Can a copy that is under way come to an event of this kind? At others, a copy must begin. */
-static bool can_come_to(unsigned kind)
-{
-	switch (kind) {
-	case RLOG_SIGNAL:
-	case RLOG_PREEMPT:
-	case RLOG_PAGE:
-	case RLOG_CREATE:
-	case RLOG_FORK:
-	case RLOG_EXEC:
-	case RLOG_CALL:
-	case RLOG_CRASH:
-	case RLOG_ONCE_RUN:
-		return false;
-	default:
-		return true;
-	}
-}
-
-int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint64_t *to, struct err *e)
-{
-	struct timeline_event ev, before;
-	struct timeline_walk w;
-	uint64_t last = n;
-	int r = 0;
-
-	*to = n + 1;
-	if (t->ctl->report_kinds <= REPORT_EVENT)
-		return 0;
-	if (timeline_walk_init(&w, t->tl, n + 1, e))
-		return -1;
-	while (last < most && (r = timeline_walk_next(&w, &ev, e)) > 0) {
-		if (last > n && (ev.where.thread != before.where.thread || ev.where.process != before.where.process ||
-				 !can_come_to(ev.ev.rec.kind)))
-			break;
-		last++;
-		before = ev;
-		if (!goes_on(&ev.ev) || !can_come_to(ev.ev.rec.kind))
-			break;
-	}
-	timeline_walk_fini(&w);
-	if (last > n)
-		*to = last;
-	return r < 0 ? -1 : 0;
 }
 
 static int enter(struct reporting *g, struct target *t, uint64_t n, uint64_t to, struct err *e)
@@ -562,5 +570,6 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 		      : 0;
 	breaks_fini(&goal.stop);
 	note_event(r, t, to);
+	free(g.v);
 	return segcur_leave(&in, got ? &why : e) ? -1 : got;
 }

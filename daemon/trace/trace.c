@@ -290,6 +290,7 @@ void trace_note_step(struct trace *t, bool step)
 static int run(struct trace *t, int how, int sig, const struct trace_limit *limit, struct trace_stop *out,
 	       struct err *e)
 {
+	void (*meanwhile)(void *) = limit ? limit->meanwhile : NULL;
 	struct deadline d;
 	bool stale, late;
 	int status;
@@ -300,7 +301,12 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 	do {
 		stale = t->stale_interrupt;
 		t->stale_interrupt = false;
-		if (resume(t, how, sig, e) || wait_limited(t, &d, &status, &late, e))
+		if (resume(t, how, sig, e))
+			return -1;
+		if (meanwhile)
+			meanwhile(limit->ctx);
+		meanwhile = NULL;
+		if (wait_limited(t, &d, &status, &late, e))
 			return -1;
 		t->alive = WIFSTOPPED(status);
 		sig = 0;

@@ -70,6 +70,9 @@ bool trace_is_int3(const struct trace_stop *s);
 struct trace_limit {
 	uint64_t wall_ns; /* 0: none */
 	uint64_t cpu_ns; /* 0: none; CPU time of the thread's process */
+	/* Called once, when the thread runs: what the caller has to do meanwhile. No ptrace of it. May be NULL. */
+	void (*meanwhile)(void *ctx);
+	void *ctx;
 };
 
 /*

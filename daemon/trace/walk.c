@@ -128,11 +128,20 @@ static int read_counts(struct trace_walk *w, struct trace *t, struct err *e)
 	return w->ask.branches_at ? trace_read(t->pid, w->ask.branches_at, &w->ask.branches, 8, e) : 0;
 }
 
+#define FAILED (-100)
+static int at_fault(struct trace_walk *w, struct trace *t, uint64_t pc, struct err *e)
+{
+	int r = w->ops->fault ? w->ops->fault(w->ctx, t, pc, &w->ask.at, e) : 0;
+
+	if (r < 0)
+		return FAILED;
+	return r ? -WALK_LEFT : -WALK_CANNOT;
+}
+
 /*
  * 1: at the int3; 0: nothing yet; else -enum walk_end, or -100: error. *sig is to be delivered: SIGSYS of a call of the
  * kernel that a function makes which the recorder has called: neither is translated.
  */
-#define FAILED (-100)
 static int heard(struct trace_walk *w, struct trace *t, const struct trace_stop *s, int *sig, struct err *e)
 {
 	struct user_regs_struct r;
@@ -156,13 +165,15 @@ static int heard(struct trace_walk *w, struct trace *t, const struct trace_stop 
 	}
 	if (trace_get_regs(t, &r, e))
 		return FAILED;
-	return trace_is_int3(s) && r.rip - 1 == w->ask.end ? 1 : -WALK_CANNOT;
+	if (trace_is_int3(s) && r.rip - 1 == w->ask.end)
+		return 1;
+	return trace_is_fault(s) ? at_fault(w, t, r.rip, e) : -WALK_CANNOT;
 }
 
 /* Until it has something to say. As heard, but never 0. */
 static int run(struct trace_walk *w, struct trace *t, struct err *e)
 {
-	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	const struct trace_limit slice = {.wall_ns = SLICE_NS, .meanwhile = w->ops->meanwhile, .ctx = w->ctx};
 	struct trace_stop s;
 	int sig = 0, r;
 

@@ -25,6 +25,14 @@ struct trace_walk_ops {
 	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
 	/* The report is full (rlog/report.h): its entries are to be taken out. 0 or -1. NULL: there is no report. */
 	int (*full)(void *ctx, struct trace *t, struct err *e);
+	/* The copy runs: what was taken out may be looked at. Without ptrace. May be NULL. */
+	void (*meanwhile)(void *ctx);
+	/*
+	 * An instruction of the translated code, at pc, has faulted, as the program's own would. *at: the program's
+	 * instruction of which it is a copy; the walk ends there (LEFT), in front of the fault. 1: done; 0: it is not
+	 * known; -1: error. NULL: it is never known, and the walk ends with CANNOT.
+	 */
+	int (*fault)(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct err *e);
 	/*
 	 * Watched words have changed: entries after number `from`, up to ask->changes, are in ask->log, and are not
 	 * told again. NULL: only the last changes are wanted, which the log has at the end.
