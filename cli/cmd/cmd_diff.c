@@ -25,20 +25,27 @@ static void print_side(const char *name, const json_t *side)
 	text_frames(json_object_get(side, "backtrace"));
 }
 
+static void print_sides(const json_t *p)
+{
+	print_side("good", json_object_get(p, "good"));
+	putchar('\n');
+	print_side("bad ", json_object_get(p, "bad"));
+}
+
 static void print(const struct cli *cli, const json_t *r)
 {
-	const json_t *parts = json_object_get(r, "parts"), *order = json_object_get(r, "order");
+	const json_t *parts = json_object_get(r, "parts"), *order = json_object_get(r, "order"),
+		     *output = json_object_get(r, "output");
 
 	if (!json_is_true(json_object_get(r, "differ"))) {
-		puts("no difference: each thread did the same, and threads acquired all locks in the same order");
+		puts("no difference: each thread did the same, threads acquired all locks in the same order, and the "
+		     "same bytes were written");
 		return;
 	}
 	if (json_is_object(parts)) {
 		printf("the threads do the same up to their event %lld, and then differ:\n\n",
 		       (long long)out_int(parts, "index"));
-		print_side("good", json_object_get(parts, "good"));
-		putchar('\n');
-		print_side("bad ", json_object_get(parts, "bad"));
+		print_sides(parts);
 	} else {
 		puts("each thread did the same");
 	}
@@ -47,9 +54,11 @@ static void print(const struct cli *cli, const json_t *r)
 		       json_is_object(parts) ? "before or after that, threads acquired a lock "
 					     : "but threads acquired a lock ",
 		       (long long)out_int(order, "index") + 1);
-		print_side("good", json_object_get(order, "good"));
-		putchar('\n');
-		print_side("bad ", json_object_get(order, "bad"));
+		print_sides(order);
+	}
+	if (json_is_object(output) && !json_is_object(parts)) {
+		puts("\nbut a call wrote other bytes:\n");
+		print_sides(output);
 	}
 }
 

@@ -20,6 +20,7 @@ static const struct cli_option pack_options[] = {
 	{"without-data", NULL, "leave out the data that the program read: events and info still work, replays do not"},
 	{"from", "POS", "only a window, which replays without the rest: where it begins (start)", .word = WORD_POS},
 	{"to", "POS", "where the window ends (end)", .word = WORD_POS},
+	{"count", NULL, "count the instructions of the window, too, in one more replay"},
 	REC_ARG_PROCESS_OPTION,
 	{0},
 };
@@ -42,6 +43,8 @@ static int print_window(struct cli *cli, const char *dir, const char *file, uint
 	text_notes(cli, cut);
 	printf("%s: %s: events %lld to %lld", file, out_bytes(bytes, size), (long long)out_int(cut, "from"),
 	       (long long)out_int(cut, "to"));
+	if (json_is_integer(json_object_get(cut, "instructions")))
+		printf(", %lld instructions", (long long)out_int(cut, "instructions"));
 	if (memory)
 		printf(", %s of %s of memory, %s of files", out_bytes((uint64_t)out_int(memory, "kept"), some),
 		       out_bytes((uint64_t)out_int(memory, "all"), all),
@@ -62,6 +65,7 @@ static int pack_cut(struct cli *cli, const char *dir, const char *file, const ch
 		return -1;
 	rec_arg_option(params, cli, "from", "from");
 	rec_arg_option(params, cli, "to", "to");
+	rec_arg_flag(params, cli, "count");
 	if (client_run(cli, "cut", params, &cut, e) || pack_write(folder, file, false, &bytes, e))
 		return -1;
 	return print_window(cli, dir, file, bytes, cut, e);
@@ -103,6 +107,8 @@ static int exec_pack(struct cli *cli, struct err *e)
 			return err_set(e, ERR_USAGE, "--without-data: a window replays, and needs the data");
 		return pack_window(cli, dir, file, e);
 	}
+	if (cli_has(cli, "count"))
+		return err_set(e, ERR_USAGE, "--count is for a window: --from, --to");
 	if (pack_write(dir, file, without_data, &bytes, e))
 		return -1;
 	if (without_data)
@@ -124,7 +130,7 @@ static int exec_pack(struct cli *cli, struct err *e)
 const struct cli_command cmd_pack = {
 	.name = "pack",
 	.help = "pack a recording, or a window of it, into one file",
-	.usage = "[--without-data] [--from POS] [--to POS] [--process N] [REC] FILE",
+	.usage = "[--without-data] [--from POS] [--to POS] [--count] [--process N] [REC] FILE",
 	.options = pack_options,
 	.exec = exec_pack,
 	.min_args = 1,

@@ -28,7 +28,8 @@ static void print(const struct cli *cli, const json_t *r)
 	char log[32], loaded[32], touched[32];
 
 	if (!json_is_true(json_object_get(r, "differ"))) {
-		puts("no difference: each thread did the same, and threads acquired all locks in the same order");
+		puts("no difference: each thread did the same, threads acquired all locks in the same order, and the "
+		     "same bytes were written");
 		return;
 	}
 	text_notes(cli, r);

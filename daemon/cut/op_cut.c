@@ -21,6 +21,7 @@
 #include "cut/excerpt.h"
 #include "cut/ops.h"
 #include "cut/touched.h"
+#include "instrument/instrument.h"
 #include "replay/logs.h"
 #include "replay/navigate.h"
 #include "replay/pick.h"
@@ -38,6 +39,9 @@ struct cutting {
 	/* results */
 	uint64_t pages, pages_all; /* of memory */
 	uint64_t copied, copied_all; /* bytes of files */
+	bool counts;
+	uint64_t insns; /* if it counts */
+	char *uncounted; /* why they are not all; NULL: they are */
 	char *whole; /* why nothing was taken out; NULL: it was */
 };
 
@@ -86,6 +90,48 @@ static int take_checkpoint(struct cutting *c, struct nav *n, struct err *e)
 	return r;
 }
 
+static void on_insn(void *ctx, struct instrument *i, struct instrument_insn *x, uint64_t sp)
+{
+	struct cutting *c = ctx;
+
+	(void)i;
+	(void)x;
+	(void)sp;
+	c->insns++;
+}
+
+static bool count_cancelled(void *ctx)
+{
+	struct cutting *c = ctx;
+
+	return op_cancelled(c->ctx);
+}
+
+/* In one more replay of the window, an instrumented one: before pages are left out, of the recorder's, too. */
+static int count(struct cutting *c, struct nav *n, struct err *e)
+{
+	static const struct instrument_ops ops = {.insn = on_insn, .cancelled = count_cancelled};
+	struct instrument i;
+	struct err why;
+	int r;
+
+	if (!c->counts)
+		return 0;
+	instrument_init(&i, &ops, c);
+	r = instrument_run(&i, n, c->from, c->to, &why);
+	if (r && why.kind != ERR_CANCELLED)
+		c->uncounted = xstrdup(why.text);
+	else if (i.report.unseen || i.report.lost)
+		c->uncounted =
+			str_fmt("%" PRIu64 " segments were not examined completely", i.report.unseen + i.report.lost);
+	instrument_fini(&i);
+	if (r && why.kind == ERR_CANCELLED) {
+		*e = why;
+		return -1;
+	}
+	return 0;
+}
+
 static int cut_nav(struct cutting *c, struct nav *n, const json_t *params, struct err *e)
 {
 	uint64_t bytes;
@@ -96,7 +142,9 @@ static int cut_nav(struct cutting *c, struct nav *n, const json_t *params, struc
 	n->span_hi = 0.4;
 	if (nav_goto(n, c->from, e) || take_checkpoint(c, n, e))
 		return -1;
-	return excerpt_write(c->rec, n->t.tl, &c->start, &c->to, c->dir, e) || excerpt_seal(c->dir, e) ? -1 : 0;
+	return excerpt_write(c->rec, n->t.tl, &c->start, &c->to, c->dir, e) || excerpt_seal(c->dir, e) || count(c, n, e)
+		       ? -1
+		       : 0;
 }
 
 static int cut(struct cutting *c, const json_t *params, struct err *e)
@@ -270,6 +318,14 @@ static json_t *result_of(const struct cutting *c, double since)
 	json_t *r = json_pack("{s:I, s:I, s:I, s:b}", "from", (json_int_t)c->from, "to", (json_int_t)c->to, "events",
 			      (json_int_t)(c->to - c->from), "pruned", c->whole == NULL);
 
+	if (c->counts)
+		json_object_set_new(r, "instructions",
+				    c->uncounted && !c->insns ? json_null() : json_integer((json_int_t)c->insns));
+	if (c->uncounted) {
+		cleanup_free char *text = str_fmt("the instructions are not counted completely: %s", c->uncounted);
+
+		show_note(r, text);
+	}
 	if (c->whole) {
 		cleanup_free char *text = str_fmt(
 			"the window contains all memory, because a replay with less memory differs: %s", c->whole);
@@ -296,6 +352,7 @@ int op_cut(const json_t *params, struct op_ctx *ctx, json_t **result, struct err
 
 	if (pick_rec(params, &c.rec, e))
 		return -1;
+	c.counts = json_is_true(json_object_get(params, "count"));
 	c.process = pick_process(params, c.rec, e);
 	if (c.process)
 		r = cut(&c, params, e) || prune_excerpt(&c, e) ? -1 : 0;
@@ -303,6 +360,7 @@ int op_cut(const json_t *params, struct op_ctx *ctx, json_t **result, struct err
 		*result = result_of(&c, since);
 	free(c.start.threads);
 	free(c.whole);
+	free(c.uncounted);
 	rec_free(c.rec);
 	return r;
 }

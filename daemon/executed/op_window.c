@@ -21,7 +21,7 @@
 
 #define PATH_MAX_INSNS (64u << 20) /* 256 MB */
 
-enum parting_kind { BY_EVENT, BY_INSTRUCTION, BY_ORDER };
+enum parting_kind { BY_EVENT, BY_INSTRUCTION, BY_ORDER, BY_OUTPUT };
 
 /* Which instructions the thread of the good run executed in the segment where the runs part: 32 bits of each PC. */
 struct good_path {
@@ -249,14 +249,19 @@ static int has_same_code(const struct finding *f, bool *same, struct err *e)
 /* 0: the runs part; 1: they do not. */
 static int find(struct finding *f, struct err *e)
 {
-	struct parting order = parting_of_order(&f->good, &f->bad);
+	struct parting order = parting_of_order(&f->good, &f->bad), output;
 
 	f->parting = parting_first(&f->good, &f->bad);
 	if (!f->parting.found) {
-		f->parting = order;
-		f->kind = BY_ORDER;
-		f->bad_from = order.bad;
-		return !order.found;
+		output = parting_of_output(&f->good, &f->bad);
+		if (!output.found || (order.found && order.bad < output.bad)) {
+			f->parting = order;
+			f->kind = BY_ORDER;
+			f->bad_from = order.bad;
+			return !order.found;
+		}
+		f->parting = output;
+		f->kind = BY_OUTPUT;
 	}
 	f->good_from = parting_before(&f->good, f->parting.thread, f->parting.index);
 	f->bad_from = parting_before(&f->bad, f->parting.other, f->parting.index);
@@ -281,7 +286,7 @@ static void add_notes(const struct finding *f, const struct segcur_report *c, js
 {
 	struct strv notes = {0};
 
-	if (f->kind == BY_EVENT && !f->compares)
+	if ((f->kind == BY_EVENT || f->kind == BY_OUTPUT) && !f->compares)
 		strv_add(&notes, "the programs or their libraries are not the same: the window begins with the event "
 				 "that differs, and not with an instruction before it");
 	if (f->path.too_long)
@@ -298,7 +303,7 @@ static void add_notes(const struct finding *f, const struct segcur_report *c, js
 static json_t *result_of(struct finding *f, const struct segcur_report *c, double since, struct err *e)
 {
 	static const char *const kinds[] = {
-		[BY_EVENT] = "event", [BY_INSTRUCTION] = "instruction", [BY_ORDER] = "order"};
+		[BY_EVENT] = "event", [BY_INSTRUCTION] = "instruction", [BY_ORDER] = "order", [BY_OUTPUT] = "output"};
 	static const struct code_place nowhere;
 	const struct code_place *p = f->place ? f->place : &nowhere;
 	const struct timeline_point end = {.event = f->bad.total};

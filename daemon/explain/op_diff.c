@@ -111,12 +111,14 @@ static json_t *threads_json(const struct parting_side *g, const struct parting_s
 static int compare(const struct parting_side *g, const struct parting_side *b, json_t *result, struct op_ctx *ctx,
 		   struct err *e)
 {
-	struct parting best = parting_first(g, b), order = parting_of_order(g, b);
+	struct parting best = parting_first(g, b), order = parting_of_order(g, b), output = parting_of_output(g, b);
 
-	json_object_set_new(result, "differ", json_boolean(best.found || order.found));
+	json_object_set_new(result, "differ", json_boolean(best.found || order.found || output.found));
 	json_object_set_new(result, "threads", threads_json(g, b));
 	op_progress(ctx, 0.3, "finding out what each thread did");
-	return parting_json(result, "parts", g, b, &best, ctx, e) || parting_json(result, "order", g, b, &order, ctx, e)
+	return parting_json(result, "parts", g, b, &best, ctx, e) ||
+			       parting_json(result, "order", g, b, &order, ctx, e) ||
+			       parting_json(result, "output", g, b, &output, ctx, e)
 		       ? -1
 		       : 0;
 }

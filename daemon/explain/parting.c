@@ -55,6 +55,14 @@ static bool brings_data(long nr)
 	return IS_IN(nr, calls);
 }
 
+static bool writes_data(long nr)
+{
+	static const long calls[] = {SYS_write,	   SYS_pwrite64, SYS_writev,  SYS_pwritev,
+				     SYS_pwritev2, SYS_sendto,	 SYS_sendmsg, SYS_sendmmsg};
+
+	return IS_IN(nr, calls);
+}
+
 static bool is_of_process(const struct parting_side *s, uint64_t v)
 {
 	for (unsigned i = 0; i < s->rec->nimages; i++)
@@ -86,8 +94,8 @@ static uint32_t of_call(const struct parting_side *s, const struct timeline_even
 
 	if (is_of_chance(nr))
 		return sum;
-	/* the last operand is a check of what was written */
-	for (unsigned i = 1; i < r->nops; i++)
+	/* the last operand is a check of what it read in memory: what_is_written */
+	for (unsigned i = 1; i + 1 < r->nops; i++)
 		sum = add(sum, plain(s, ev, r->op[i]));
 	if (!ev->ev.has_result)
 		return sum;
@@ -135,6 +143,14 @@ static uint32_t what_is(const struct parting_side *s, const struct timeline_even
 	return sum;
 }
 
+/* A check of the bytes that it writes; 0: none. */
+static uint32_t what_is_written(const struct timeline_event *ev)
+{
+	const struct rlog_rec *r = &ev->ev.rec;
+
+	return r->kind == RLOG_SYS && r->nops > 1 && writes_data((long)r->op[0]) ? (uint32_t)r->op[r->nops - 1] : 0;
+}
+
 static bool is_acquire(uint8_t kind)
 {
 	return kind == RLOG_LOCK || kind == RLOG_RDLOCK || kind == RLOG_WRLOCK || kind == RLOG_SEM_WAIT ||
@@ -169,7 +185,7 @@ static void note(struct parting_side *s, const struct timeline_event *ev)
 		l->cap = l->cap ? l->cap * 2 : 256;
 		l->v = xreallocarray(l->v, l->cap, sizeof(l->v[0]));
 	}
-	l->v[l->n++] = (struct parting_did){ev->where.number, what_is(s, ev)};
+	l->v[l->n++] = (struct parting_did){ev->where.number, what_is(s, ev), what_is_written(ev)};
 	if (is_acquire(ev->ev.rec.kind))
 		note_turn(s, ev);
 }
@@ -271,6 +287,31 @@ struct parting parting_first(const struct parting_side *g, const struct parting_
 
 	for (uint32_t t = 1; t < n; t++) {
 		struct parting p = parting_of_thread(g, b, t);
+
+		if (is_better(&p, &best))
+			best = p;
+	}
+	return best;
+}
+
+/* Of threads that did the same: the first one that wrote something else. */
+static struct parting output_of_thread(const struct parting_side *g, const struct parting_side *b, uint32_t thread)
+{
+	const struct parting_log *x = parting_log(g, thread), *y = parting_log(b, thread);
+	size_t n = x->n < y->n ? x->n : y->n;
+
+	for (size_t i = 0; i < n && x->v[i].what == y->v[i].what; i++)
+		if (x->v[i].written != y->v[i].written)
+			return (struct parting){true, false, thread, thread, i, x->v[i].number, y->v[i].number};
+	return (struct parting){0};
+}
+
+struct parting parting_of_output(const struct parting_side *g, const struct parting_side *b)
+{
+	struct parting best = {0};
+
+	for (uint32_t t = 1; t < g->count && t < b->count; t++) {
+		struct parting p = output_of_thread(g, b, t);
 
 		if (is_better(&p, &best))
 			best = p;

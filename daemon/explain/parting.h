@@ -3,7 +3,8 @@
  * parting.h: where two recordings of one program part. Each thread's events are compared with those of the thread of
  * the same number, in the thread's own order: what differs from run to run without meaning anything is left out
  * (addresses, PIDs, clocks, how threads waited). Of several differences, the result is the first one in the second
- * recording. If each thread did the same, the result may be an object that the threads acquired in another order.
+ * recording. If each thread did the same, the result may be an object that the threads acquired in another order, or a
+ * call that wrote other bytes.
  */
 #ifndef FRED_EXPLAIN_PARTING_H
 #define FRED_EXPLAIN_PARTING_H
@@ -20,6 +21,7 @@
 struct parting_did {
 	uint64_t number; /* on the timeline */
 	uint32_t what; /* equal when they did the same */
+	uint32_t written; /* a check of the bytes that a call wrote, 0: none */
 };
 
 struct parting_log {
@@ -71,6 +73,8 @@ const struct parting_log *parting_log(const struct parting_side *s, uint32_t thr
 struct parting parting_of_thread(const struct parting_side *g, const struct parting_side *b, uint32_t thread);
 struct parting parting_first(const struct parting_side *g, const struct parting_side *b);
 struct parting parting_of_order(const struct parting_side *g, const struct parting_side *b);
+/* The first call that is the same in both but wrote other bytes: as many of them. */
+struct parting parting_of_output(const struct parting_side *g, const struct parting_side *b);
 /* The number of the thread's last event before the one of this index; with none, what the timeline begins after. */
 uint64_t parting_before(const struct parting_side *s, uint32_t thread, size_t index);
 

@@ -505,6 +505,18 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 	}
 }
 
+/* Has the copy done something else than what is recorded? It stands in the recorder then, as at the segment's end. */
+static bool has_diverged(const struct trace *t)
+{
+	struct err ignored;
+	uint32_t state;
+
+	return t->alive &&
+	       !trace_read(t->pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, state), &state, sizeof(state),
+			   &ignored) &&
+	       (state == REPLAY_DIVERGED || state == REPLAY_FAILED);
+}
+
 /* Entries of the rest are read once more, whatever ended it. */
 static int go_through(struct reporting *g, struct trace *t, struct err *e)
 {
@@ -516,7 +528,7 @@ static int go_through(struct reporting *g, struct trace *t, struct err *e)
 		r = go_on(g, t, e);
 	if (r < 0)
 		return -1;
-	g->r->unseen += r == NOT_FOUND;
+	g->r->unseen += r == NOT_FOUND || has_diverged(t);
 	return t->alive ? drain(g, t, e) : told(g, e);
 }
 

@@ -40,6 +40,6 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 16; i++)
 		table[i] = table[i + 16] + sum; /* AFTER */
 	to[0] = table[3]; /* FAILS */
-	printf("%d\n", to[0]);
+	printf("%02d\n", to[0] + argv[1][1]); /* OUTPUT: "00" writes another number than "0" */
 	return 0;
 }
