@@ -300,6 +300,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 {
 	struct transition own = {0}, object = {0};
 	bool same; /* what changed it is no variable of the frame */
+	bool numbers = frozen && condition_is_of_numbers(frozen);
 	struct err why = {0};
 	int r = watch(x, expr, bad, false, &own, e), of_object = 1;
 
@@ -307,13 +308,13 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		return -1;
 	if (r)
 		why = *e;
-	if (frozen)
+	if (frozen && !numbers)
 		of_object = watch(x, frozen, bad, false, &object, e);
 	if (object.found && has_no_value(&object)) {
 		drop_transition(&object);
 		of_object = WATCH_EQUAL;
 	}
-	if (frozen && of_object == WATCH_EQUAL) /* at the start it was false too, or had no value */
+	if (frozen && !numbers && of_object == WATCH_EQUAL) /* at the start it was false too, or had no value */
 		of_object = watch_in_between(x, frozen, bad, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED) {
 		drop_transition(&own);
@@ -377,8 +378,11 @@ static int search_objects(struct explain *x, const char *expr, const char *froze
 			  struct err *e)
 {
 	struct transition t = {0};
-	int got = watch(x, frozen, bad, false, &t, e);
+	int got;
 
+	if (condition_is_of_numbers(frozen))
+		return 1;
+	got = watch(x, frozen, bad, false, &t, e);
 	if (got == WATCH_EQUAL) /* at the start it was false too */
 		got = watch_in_between(x, frozen, bad, &t, e);
 	if (got < 0 && e->kind == ERR_CANCELLED)
@@ -421,8 +425,11 @@ int condition_turned(struct explain *x, const char *text, const char *frozen, co
 {
 	cleanup_free char *good = NULL, *next = NULL;
 	struct transition t = {0};
-	int got = watch(x, frozen, bad, false, &t, e);
+	int got;
 
+	if (condition_is_of_numbers(frozen))
+		return 1;
+	got = watch(x, frozen, bad, false, &t, e);
 	if (got == WATCH_EQUAL) { /* at the start it was false too */
 		got = watch_in_between(x, frozen, bad, &t, e);
 	} else if (got == WATCH_FOUND && !is_turn(&t, owner)) { /* at the start, other things were in the memory */

@@ -38,6 +38,12 @@ bool condition_list_walked(const char *loop, char **name, char **field);
  * clear; malloc'd, else NULL. Pure. */
 char *condition_assigned_array(const char *statement);
 
+/*
+ * With values in the places of a frame's variables, is it about numbers alone, as "!(((int)0x3) == 3)"? Nothing turns
+ * that. false: it is not, or that is not known. Pure.
+ */
+bool condition_is_of_numbers(const char *expr);
+
 /* OBJECTS: the frame's variables keep the values that they have at the failure, so that only other memory can change
  * it. */
 enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };

@@ -434,3 +434,19 @@ char *condition_assigned_array(const char *statement)
 	}
 	return array;
 }
+
+#define NAMES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+bool condition_is_of_numbers(const char *expr)
+{
+	for (const char *s = expr; *s;) {
+		size_t n = strspn(s, NAMES), type = *s == '(' ? strspn(s + 1, NAMES " ") : 0;
+
+		if (n ? !isdigit((unsigned char)*s) : strchr("*[\"'$:.", *s) != NULL)
+			return false;
+		if (type && s[1 + type] == ')' && isdigit((unsigned char)s[2 + type]))
+			n = 2 + type; /* a number's type in front of it */
+		s += n ? n : 1;
+	}
+	return true;
+}

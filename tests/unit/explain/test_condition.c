@@ -156,10 +156,34 @@ static void list_walked(void **state)
 	}
 }
 
+static void of_numbers(void **state)
+{
+	static const char *const numbers[] = {"!(((int)0x3) == 3)", "((unsigned char)97) < 0x20 || 1",
+					      "(uint32_t)7 >= 8"},
+				 *const others[] = {"((struct list *)0x7ffe10)->n == 1",
+						    "failed",
+						    "((int)0x3) < limit",
+						    "*(int *)0x7ffe10",
+						    "f(3) == 0",
+						    "(f) (3)",
+						    "\"3\"",
+						    "$1 == 3",
+						    "sizeof(int) == 4"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!condition_is_of_numbers(numbers[i]))
+			fail_msg("`%s'", numbers[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (condition_is_of_numbers(others[i]))
+			fail_msg("`%s'", others[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(around), cmocka_unit_test(assigned_array),
-					   cmocka_unit_test(of_loops), cmocka_unit_test(list_walked)};
+					   cmocka_unit_test(of_loops), cmocka_unit_test(list_walked),
+					   cmocka_unit_test(of_numbers)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
