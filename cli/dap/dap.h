@@ -54,7 +54,8 @@ struct dap {
 	struct buf *capture; /* what GDB prints goes here, not to the editor; NULL: to the editor */
 	json_t *waiting; /* a request of ours that moves the program, answered at the stop; NULL: none */
 	struct buf moved; /* what was printed since that began */
-	struct mi_proc job; /* fredctl explain; pid 0: none */
+	struct mi_proc job; /* fredctl explain or check; pid 0: none */
+	const char *job_list; /* the array that its answer has */
 	struct buf job_out, job_err;
 	json_t *job_request;
 	char *stop_id, *stop_text; /* of the last stop, if it was an exception or a signal; else NULL */
@@ -151,6 +152,7 @@ char *dap_expr_everywhere(struct dap *d, int thread, int frame, const char *expr
 /* ---- job.c: a fredctl command that takes long ---- */
 
 void dap_explain(struct dap *d, const json_t *request, const json_t *args);
+void dap_check(struct dap *d, const json_t *request, const json_t *args);
 /* Its output, when its descriptors are ready. */
 void dap_job_listen(struct dap *d);
 void dap_job_stop(struct dap *d);

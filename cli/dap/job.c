@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* job.c: fred/explain: `fredctl --json explain` of the recording that is debugged, which takes long; one at a time. */
+/*
+ * job.c: fred/explain and fred/check: `fredctl --json explain`, or check, of the recording that is debugged, which
+ * takes long; one at a time.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -13,16 +16,16 @@ static void answer(struct dap *d)
 {
 	struct err e = {0};
 	json_t *result = d->job_out.len ? json_parse(d->job_out.data, d->job_out.len, &e) : NULL,
-	       *message = json_object_get(json_object_get(result, "error"), "message");
+	       *message = json_object_get(json_object_get(result, "error"), "text");
 	const char *why = json_string_value(message);
 
-	if (json_is_array(json_object_get(result, "chain")))
+	if (json_is_array(json_object_get(result, d->job_list)))
 		dap_respond(d, d->job_request, json_incref(result));
 	else
 		dap_refuse(d, d->job_request,
 			   why		    ? why
 			   : d->job_err.len ? buf_str(&d->job_err)
-					    : "fredctl explain has ended without an answer");
+					    : "fredctl has ended without an answer");
 	json_decref(result);
 }
 
@@ -64,17 +67,23 @@ void dap_job_listen(struct dap *d)
 	dap_job_stop(d);
 }
 
-void dap_explain(struct dap *d, const json_t *request, const json_t *args)
+/* words: of the command, NULL last. list: the array that a good answer has. */
+static void begin(struct dap *d, const json_t *request, const json_t *args, const char *const *words, const char *list)
 {
 	const char *rec = dap_str(args, "recording", "");
 	cleanup_strv struct strv argv = {0};
 	struct err e;
 
 	if (d->job.pid || !*rec) {
-		dap_refuse(d, request, d->job.pid ? "explain is already running" : "explain: which recording?");
+		cleanup_free char *why = d->job.pid ? xstrdup("explain or check is already running")
+						    : str_fmt("%s: which recording?", words[0]);
+
+		dap_refuse(d, request, why);
 		return;
 	}
-	strv_add_all(&argv, (const char *const[]){d->command->s[0], "--json", "--quiet", "explain", rec, NULL});
+	strv_add_all(&argv, (const char *const[]){d->command->s[0], "--json", "--quiet", NULL});
+	strv_add_all(&argv, words);
+	strv_add(&argv, rec);
 	if (dap_int(args, "process", 0))
 		strv_addf(&argv, "--process=%d", dap_int(args, "process", 0));
 	if (mi_spawn(&d->job, argv.s, &e)) {
@@ -82,5 +91,24 @@ void dap_explain(struct dap *d, const json_t *request, const json_t *args)
 		dap_refuse(d, request, e.text);
 		return;
 	}
+	d->job_list = list;
 	d->job_request = json_deep_copy(request);
+}
+
+void dap_explain(struct dap *d, const json_t *request, const json_t *args)
+{
+	begin(d, request, args, (const char *const[]){"explain", NULL}, "chain");
+}
+
+/* "what": "memory" or "races"; "uninitialised" */
+void dap_check(struct dap *d, const json_t *request, const json_t *args)
+{
+	const char *what = dap_str(args, "what", "");
+	bool follows = json_is_true(json_object_get(args, "uninitialised"));
+
+	if (!str_eq(what, "memory") && !str_eq(what, "races"))
+		dap_refuse(d, request, "check: \"what\" is memory or races");
+	else
+		begin(d, request, args, (const char *const[]){"check", what, follows ? "--uninitialised" : NULL, NULL},
+		      "findings");
 }

@@ -241,6 +241,7 @@ static const struct {
 	{"fred/checkpoint", dap_checkpoint, false},
 	{"fred/bookmark", dap_bookmark, false},
 	{"fred/explain", dap_explain, false},
+	{"fred/check", dap_check, false},
 	{"configurationDone", start_off, false},
 	{"threads", threads, false},
 	{"stackTrace", dap_stack, false},

@@ -334,6 +334,9 @@ const cases = {
 		const cause = await ask('fred/explain', {recording: first.recording});
 		assert.strictEqual(cause.found, false);
 		await assert.rejects(c.send('fred/explain', {recording: '/nosuch'}), /nosuch/);
+		const checked = await ask('fred/check', {recording: first.recording, what: 'memory'});
+		assert.ok(Array.isArray(checked.findings) && typeof checked.clean === 'boolean', JSON.stringify(checked));
+		await assert.rejects(c.send('fred/check', {recording: first.recording, what: 'colours'}), /memory or races/);
 		await c.stop();
 	},
 
