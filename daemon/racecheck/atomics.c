@@ -242,3 +242,23 @@ bool atomics_line(const struct atomics *a, const struct atomics *b, const char *
 	}
 	return false;
 }
+
+enum atomics_pragma atomics_pragma(const char *line, size_t len)
+{
+	static const char *const begin[] = {"#", "pragma", "omp"};
+	struct scan t = {line, line + len};
+	struct token k;
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++) {
+		k = next(&t);
+		if (!is(&k, begin[i]))
+			return ATOMICS_NO_PRAGMA;
+	}
+	k = next(&t);
+	if (is(&k, "atomic"))
+		return ATOMICS_NEXT;
+	for (; k.n; k = next(&t))
+		if (is(&k, "reduction"))
+			return ATOMICS_HERE;
+	return ATOMICS_NO_PRAGMA;
+}

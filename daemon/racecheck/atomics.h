@@ -27,4 +27,12 @@ void atomics_scan(struct atomics *a, const char *text, size_t len);
  */
 bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable);
 
+/*
+ * OpenMP's: `atomic` makes the statement of the next line one; for `reduction`, the compiler puts what threads have
+ * computed together by atomic operations that belong to this line. A load that begins a loop of compare-and-exchange
+ * has no lock prefix.
+ */
+enum atomics_pragma { ATOMICS_NO_PRAGMA = 0, ATOMICS_HERE, ATOMICS_NEXT };
+enum atomics_pragma atomics_pragma(const char *line, size_t len);
+
 #endif

@@ -241,19 +241,15 @@ static bool known(const struct shadow_var *v, uint64_t epoch, bool writes)
 	return writes ? v->w.epoch == epoch && !v->r.epoch : v->w.epoch == epoch || v->r.epoch == epoch;
 }
 
-bool detect_is_known(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes)
+/* As the shadow says; in one piece. */
+static bool is_known(struct detect *d, uint64_t epoch, uint64_t addr, uint64_t len, bool writes)
 {
 	unsigned from = addr % 8, n;
-	uint64_t epoch;
 	const struct shadow_var *v;
-	uint32_t *cell;
+	uint32_t *cell = shadow_cell(&d->shadow, addr, false);
 
-	if (from + len > 8)
-		return false;
-	cell = shadow_cell(&d->shadow, addr, false);
 	if (!cell || !*cell)
 		return false;
-	epoch = epoch_of(thread, detect_clock(d, thread));
 	v = shadow_peek(&d->shadow, *cell, from, (unsigned)len, &n);
 	if (!v) {
 		/* divided in larger pieces: known if all of those are */
@@ -264,6 +260,24 @@ bool detect_is_known(struct detect *d, uint32_t thread, uint64_t addr, uint64_t 
 	for (unsigned i = 0; i < n; i++)
 		if (!known(&v[i], epoch, writes))
 			return false;
+	return true;
+}
+
+/* What is known at an epoch stays so: another thread's access comes at an epoch of its own, after which this thread's
+ * is another one. */
+bool detect_is_known(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes)
+{
+	uint64_t access = addr << 8 | len << 1 | writes, epoch;
+	struct detect_recent *r = &d->recent[(access * 0x9e3779b97f4a7c15ull >> 40) & (DETECT_RECENT - 1)];
+
+	if (addr % 8 + len > 8)
+		return false;
+	epoch = epoch_of(thread, detect_clock(d, thread));
+	if (r->access == access && r->epoch == epoch && r->renewals == d->renewals)
+		return true;
+	if (!is_known(d, epoch, addr, len, writes))
+		return false;
+	*r = (struct detect_recent){access, epoch, d->renewals};
 	return true;
 }
 
@@ -308,6 +322,8 @@ void detect_access(struct detect *d, uint32_t thread, uint64_t addr, uint64_t le
 {
 	const struct detect_access a = {thread, detect_clock(d, thread), writes, site, hits, addr, len};
 
+	d->renewals += thread != d->last;
+	d->last = thread;
 	each(d, &a, true);
 }
 
@@ -317,6 +333,7 @@ void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len,
 	uint64_t *pages;
 	size_t n;
 
+	d->renewals++;
 	if (len / SHADOW_PAGE <= d->shadow.pages.n) {
 		each(d, &a, false);
 		return;
@@ -334,5 +351,6 @@ void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len,
 
 void detect_renew(struct detect *d, uint64_t addr, uint64_t len)
 {
+	d->renewals++;
 	shadow_drop(&d->shadow, addr, len);
 }

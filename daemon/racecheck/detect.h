@@ -41,6 +41,14 @@ struct detect_thread {
 	size_t npast, cpast;
 };
 
+/* An access that changes nothing, since the thread has made the same one at the same clock. */
+#define DETECT_RECENT 2048u /* a power of two */
+struct detect_recent {
+	uint64_t access; /* address, length and direction */
+	uint64_t epoch; /* 0: none */
+	uint64_t renewals; /* of struct detect, at that time */
+};
+
 struct detect {
 	const struct detect_ops *ops;
 	void *ctx;
@@ -48,6 +56,9 @@ struct detect {
 	struct detect_thread *threads;
 	uint32_t nthreads;
 	uint64_t checked; /* pieces of memory that were looked at */
+	uint32_t last; /* the thread whose access was recorded last */
+	uint64_t renewals; /* how often memory was renewed or freed, or another thread's access was recorded */
+	struct detect_recent recent[DETECT_RECENT];
 };
 
 void detect_init(struct detect *d, const struct detect_ops *ops, void *ctx);

@@ -241,10 +241,13 @@ static enum rules_atomic atomic_site(struct racecheck *r, uint32_t site, uint64_
 
 	if (s->locked)
 		return RULES_ATOMIC;
-	if (s->kind == RACE_FREE || s->modifies || s->wide)
+	if (s->kind == RACE_FREE || s->wide)
 		return RULES_PLAIN;
 	if (!s->atomic)
 		s->atomic = (uint8_t)(rules_atomic(&r->rules, r->i.t->pid, s->pc, addr) + 1);
+	/* libgomp changes the state of a barrier under its own lock, and others load it without that */
+	if (s->modifies && s->atomic - 1 != RULES_TRUSTED)
+		return RULES_PLAIN;
 	return (enum rules_atomic)(s->atomic - 1);
 }
 

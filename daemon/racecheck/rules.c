@@ -118,6 +118,16 @@ static bool line_of(const struct buf *text, int line, const char **s, size_t *le
 	return true;
 }
 
+/* Does OpenMP make this line's operations atomic? */
+static bool is_by_pragma(const struct buf *text, int line)
+{
+	const char *s;
+	size_t len;
+
+	return (line_of(text, line, &s, &len) && atomics_pragma(s, len) == ATOMICS_HERE) ||
+	       (line > 1 && line_of(text, line - 1, &s, &len) && atomics_pragma(s, len) == ATOMICS_NEXT);
+}
+
 enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr)
 {
 	struct code_file *code = modules_at(&r->modules, pid, pc), *data = modules_at(&r->modules, pid, addr);
@@ -136,7 +146,7 @@ enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t
 	if (data)
 		name_of_static(data, addr, &name);
 	f = file_of(r, path);
-	if (name.atomic)
+	if (name.atomic || is_by_pragma(&f->text, line))
 		out = RULES_ATOMIC;
 	else if (!line_of(&f->text, line, &s, &len))
 		out = RULES_UNKNOWN;

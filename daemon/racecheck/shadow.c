@@ -20,7 +20,6 @@ void shadow_init(struct shadow *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->nvars = s->nreads = 1; /* number 0 is none */
-	s->near_addr = 1;
 	table_init(&s->pages, sizeof(struct shadow_page));
 }
 
@@ -43,9 +42,10 @@ void shadow_fini(struct shadow *s)
 uint32_t *shadow_cell(struct shadow *s, uint64_t addr, bool make)
 {
 	uint64_t at = addr & ~(uint64_t)(SHADOW_PAGE - 1);
+	unsigned k = (unsigned)(addr / SHADOW_PAGE & (SHADOW_NEAR - 1));
 	struct shadow_page *p;
 
-	if (at != s->near_addr) {
+	if (at != s->near[k].addr || !s->near[k].cell) {
 		p = table_find(&s->pages, at);
 		if (!p) {
 			if (!make || !at)
@@ -53,10 +53,10 @@ uint32_t *shadow_cell(struct shadow *s, uint64_t addr, bool make)
 			p = table_add(&s->pages, at);
 			p->cell = xcalloc(CELLS, sizeof(uint32_t));
 		}
-		s->near_addr = at;
-		s->near = p->cell;
+		s->near[k].addr = at;
+		s->near[k].cell = p->cell;
 	}
-	return &s->near[(addr - at) / 8];
+	return &s->near[k].cell[(addr - at) / 8];
 }
 
 /* ---- vars ---- */

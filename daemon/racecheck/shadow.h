@@ -35,6 +35,7 @@ struct shadow_page {
 	uint32_t *cell; /* for each 8 bytes: how they are divided in the two lowest bits, and the first of its vars */
 };
 
+#define SHADOW_NEAR 512u /* a power of two */
 struct shadow {
 	struct table pages; /* of struct shadow_page */
 	struct shadow_var **chunk; /* all vars */
@@ -42,8 +43,11 @@ struct shadow {
 	uint32_t spare[4]; /* by how they divide: the first of a list, linked by w.site */
 	struct shadow_reads *reads;
 	uint32_t nreads, creads, spare_reads;
-	uint64_t near_addr; /* the page that was looked up last */
-	uint32_t *near;
+	/* The pages that were looked up last, by the low bits of their numbers. cell NULL: none. */
+	struct {
+		uint64_t addr;
+		uint32_t *cell;
+	} near[SHADOW_NEAR];
 };
 
 void shadow_init(struct shadow *s);

@@ -72,6 +72,26 @@ static void names(void **state)
 	atomics_fini(&a);
 }
 
+static void pragmas(void **state)
+{
+	static const struct {
+		const char *line;
+		enum atomics_pragma is;
+	} lines[] = {{"#pragma omp atomic", ATOMICS_NEXT},
+		     {"	# pragma omp atomic capture /* x */", ATOMICS_NEXT},
+		     {"#pragma omp parallel for reduction(+ : s)", ATOMICS_HERE},
+		     {"#pragma omp parallel for", ATOMICS_NO_PRAGMA},
+		     {"#pragma omp critical(reductions)", ATOMICS_NO_PRAGMA},
+		     {"#pragma GCC reduction", ATOMICS_NO_PRAGMA},
+		     {"// #pragma omp atomic", ATOMICS_NO_PRAGMA},
+		     {"reduction(x);", ATOMICS_NO_PRAGMA},
+		     {"", ATOMICS_NO_PRAGMA}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_int_equal(atomics_pragma(lines[i].line, strlen(lines[i].line)), lines[i].is);
+}
+
 /* Any text is fine. */
 static void damaged(void **state)
 {
@@ -98,7 +118,8 @@ static void damaged(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(damaged)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(pragmas),
+					   cmocka_unit_test(damaged)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
