@@ -101,8 +101,8 @@ static int furnish(const char *dir, pid_t guard, struct err *e)
 	return cell_wait_setup(e);
 }
 
-static void __attribute__((noreturn)) guard_main(int (*init)(void *arg), void *arg, int sock, const char *dir,
-						 pid_t parent)
+static void __attribute__((noreturn))
+guard_main(int (*init)(void *arg), void *arg, int sock, const char *dir, pid_t parent)
 {
 	pid_t guard = getpid(), child;
 	struct err e = {0};

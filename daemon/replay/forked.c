@@ -3,12 +3,9 @@
 #include "replay/forked.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -173,17 +170,6 @@ static int make_threads(const struct forked *f, struct trace *first, struct trac
 	return trace_detach(first, false, e);
 }
 
-/* As the process that was started (launch/confine.h): a fork does not inherit it. */
-static int end_with_us(struct trace *first, uint64_t gadget, struct err *e)
-{
-	const uint64_t args[6] = {PR_SET_PDEATHSIG, SIGKILL};
-	int64_t r;
-
-	if (trace_syscall(first, gadget, SYS_prctl, args, &r, e))
-		return -1;
-	return r < 0 ? err_set(e, ERR_HOST, "process %d cannot be told to end with this one", (int)first->pid) : 0;
-}
-
 static int restore(struct forked *f, struct target *t, struct err *e)
 {
 	cleanup_free struct trace *others = xcalloc(f->n, sizeof(*others));
@@ -195,7 +181,7 @@ static int restore(struct forked *f, struct target *t, struct err *e)
 	if (trace_prepare(true, e))
 		return -1;
 	r = trace_fork(&f->held, f->gadget, &first, e);
-	if (!r && end_with_us(&first, f->gadget, e)) {
+	if (!r && trace_end_with_parent(&first, f->gadget, e)) {
 		trace_kill(&first);
 		r = -1;
 	}

@@ -281,7 +281,7 @@ static int copy_from(const struct segment *s, struct trace *from, bool apart, pi
 
 	if (trace_fork(from, s->gadget, &copy, e))
 		return -1;
-	if (trace_unshare_memory(&copy, s->gadget, e) ||
+	if (trace_unshare_memory(&copy, s->gadget, e) || trace_end_with_parent(&copy, s->gadget, e) ||
 	    (apart && trace_syscall(&copy, s->gadget, SYS_setsid, none, &session, e)) ||
 	    trace_write(copy.pid, s->t->ctl->mode_addr, &off, sizeof(off), e) || trace_detach(&copy, true, e)) {
 		trace_kill(&copy);

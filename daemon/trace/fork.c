@@ -55,8 +55,8 @@ static int adopt(const struct trace *t, struct trace_injection *in, struct trace
 	if (copy_dispatch(t, c, e))
 		return -1;
 	c->options = PTRACE_O_EXITKILL;
-	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, c->options) ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS") :
-								  0;
+	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, c->options) ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS")
+								: 0;
 }
 
 int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e)

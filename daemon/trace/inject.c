@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -141,6 +142,14 @@ int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args
 	pid_t child;
 
 	return trace_inject(t, gadget, nr, args, &in, ret, &child, e);
+}
+
+int trace_end_with_parent(struct trace *t, uint64_t gadget, struct err *e)
+{
+	const uint64_t args[6] = {PR_SET_PDEATHSIG, SIGKILL};
+	uint64_t unused;
+
+	return trace_call(t, gadget, "prctl(PR_SET_PDEATHSIG)", SYS_prctl, args, &unused, e);
 }
 
 int trace_copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struct err *e)

@@ -135,6 +135,11 @@ int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct er
  */
 int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args[6], int64_t *ret, struct err *e);
 /*
+ * For a process made by trace_fork that is to be let go: it is killed when its parent ends, as one that is traced is
+ * when its tracer does. The parent is the caller, and no thread but this one.
+ */
+int trace_end_with_parent(struct trace *t, uint64_t gadget, struct err *e);
+/*
  * Forks the thread's process: the child has this one thread, stands in the same state and is
  * traced. It is a child of the target's parent (CLONE_PARENT), and its death sends the target no
  * signal. Slots are copied. Shared mappings stay shared, see trace_unshare_memory; but memory that

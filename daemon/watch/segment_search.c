@@ -195,6 +195,8 @@ static int search(struct ctx *c, struct err *e)
 	if (out->r.is_copy) {
 		struct err ignored;
 
+		if (out->r.t.alive && trace_end_with_parent(&out->r.t, c->seg.gadget, e))
+			return -1;
 		trace_detach(held, true, &ignored);
 		target_kill(c->seg.t);
 	}
