@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/io_uring.h>
 #include <linux/keyctl.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -222,7 +223,8 @@ static int devices(void)
 	for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++)
 		if (!mknod(where[i], S_IFCHR | 0600, makedev(1, 1)) || !mknod(where[i], S_IFBLK | 0600, makedev(8, 0)))
 			return 1;
-	return can_open("/dev/mem", O_RDWR) || can_open("/dev/kmsg", O_RDWR) || can_open("/dev/sda", O_RDWR);
+	return can_open("/dev/mem", O_RDWR) || can_open("/dev/kmsg", O_RDWR) || can_open("/dev/sda", O_RDWR) ||
+	       can_open("/dev/kvm", O_RDWR) || can_open("/dev/fuse", O_RDWR) || can_open("/dev/userfaultfd", O_RDWR);
 }
 
 /* More than 128 MiB into any one file, or many files. */
@@ -408,6 +410,99 @@ static int descriptors(void)
 	return 0;
 }
 
+/* A ring opens files by itself, past a filter of system calls: io_uring_setup(2). */
+static int io_ring(void)
+{
+	struct io_uring_params p = {0};
+	int fd = (int)syscall(SYS_io_uring_setup, 1, &p);
+	char *sq, *cq;
+	struct io_uring_sqe *sqe;
+
+	if (fd < 0)
+		return 0;
+	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
+	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_CQ_RING);
+	sqe = mmap(NULL, p.sq_entries * sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
+	if (sq == MAP_FAILED || cq == MAP_FAILED || sqe == MAP_FAILED)
+		return 0;
+	*sqe = (struct io_uring_sqe){.opcode = IORING_OP_OPENAT, .fd = AT_FDCWD, .open_flags = O_RDONLY};
+	sqe->addr = (uintptr_t)in_folder(".ssh/id");
+	*(unsigned *)(sq + p.sq_off.array) = 0;
+	__atomic_store_n((unsigned *)(sq + p.sq_off.tail), 1, __ATOMIC_RELEASE);
+	return syscall(SYS_io_uring_enter, fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) == 1 &&
+	       ((struct io_uring_cqe *)(cq + p.cq_off.cqes))->res >= 0;
+}
+
+/* Does a program that is in memory only, and came with an exec, get more? */
+static int execute_memory(void)
+{
+	static char block[65536];
+	char *argv[] = {"again", "write-file", arg[1], arg[2], arg[3], arg[4], NULL}, *env[] = {NULL};
+	int from = open("/proc/self/exe", O_RDONLY), fd = memfd_create("again", MFD_CLOEXEC), status;
+	ssize_t n;
+	pid_t pid;
+
+	while ((n = read(from, block, sizeof(block))) > 0)
+		if (write(fd, block, (size_t)n) != n)
+			return 0;
+	pid = fork();
+	if (!pid) {
+		syscall(SYS_execveat, fd, "", argv, env, AT_EMPTY_PATH);
+		fexecve(fd, argv, env);
+		_exit(write_file() ? GOT : NOTHING);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == GOT;
+}
+
+/* Of the worker, of its parent, and of a process outside: memory, descriptors, namespaces; limits and processors. */
+static int other_processes(void)
+{
+	const pid_t pids[] = {1, getppid(), atoi(arg[2])};
+	struct rlimit limit = {0, 0};
+	unsigned long one = 1;
+	char byte = 0;
+
+	for (unsigned i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
+		struct iovec to = {&byte, 1}, from = {(void *)0x400000, 1};
+		int pidfd = (int)syscall(SYS_pidfd_open, pids[i], 0);
+
+		if (pids[i] <= 0 || pids[i] == getpid())
+			continue;
+		errno = 0; /* EFAULT: it was allowed to look, and there is nothing */
+		if (syscall(SYS_process_vm_readv, pids[i], &to, 1, &from, 1, 0) >= 0 || errno == EFAULT)
+			return 1;
+		if (pidfd >= 0 && (syscall(SYS_pidfd_getfd, pidfd, 0, 0) >= 0 ||
+				   !syscall(SYS_setns, pidfd, CLONE_NEWNS | CLONE_NEWPID)))
+			return 1;
+		/* the worker's own: it could only hinder its own replay */
+		if (pids[i] != atoi(arg[2]))
+			continue;
+		if (pidfd >= 0 && !syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, 0))
+			return 1;
+		if (!syscall(SYS_prlimit64, pids[i], RLIMIT_NOFILE, &limit, NULL) ||
+		    !syscall(SYS_sched_setaffinity, pids[i], sizeof(one), &one) ||
+		    !setpriority(PRIO_PROCESS, (id_t)pids[i], 19) || syscall(SYS_kcmp, pids[i], pids[i], 0, 0, 0) >= 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* A signal that the kernel sends for it, when a descriptor is ready. */
+static int signal_by_kernel(void)
+{
+	struct f_owner_ex owner = {.type = F_OWNER_PID, .pid = atoi(arg[2])};
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGTERM};
+	timer_t timer;
+	int fds[2];
+
+	event._sigev_un._tid = atoi(arg[2]);
+	if (!timer_create(CLOCK_MONOTONIC, &event, &timer))
+		return 1;
+	if (pipe(fds))
+		return 0;
+	return !fcntl(fds[0], F_SETOWN, atoi(arg[2])) || !fcntl(fds[0], F_SETOWN_EX, &owner);
+}
+
 static const struct attack {
 	const char *name;
 	int (*try)(void);
@@ -445,6 +540,10 @@ static const struct attack {
 	{"shared-memory", shared_memory},
 	{"priority", priority},
 	{"descriptors", descriptors},
+	{"io-ring", io_ring},
+	{"execute-memory", execute_memory},
+	{"other-processes", other_processes},
+	{"signal-by-kernel", signal_by_kernel},
 };
 
 static int attack(char **argv)
