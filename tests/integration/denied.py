@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""denied: runs a command, and all that it starts, without the right to SCHED_FIFO or to perf_event_open(2).
+"""denied: runs a command, and all that it starts, without the right to SCHED_FIFO or to perf_event_open(2), or in cells without
+namespaces.
 
   tests/integration/denied.py fifo,perf COMMAND [ARG...]
 
 SCHED_FIFO is refused for want of CAP_SYS_NICE. perf_event_open is refused by a seccomp filter, with which there are no checkpoints
-by CRIU either (seccomp(2), PTRACE_SECCOMP_GET_FILTER).
+by CRIU either (seccomp(2), PTRACE_SECCOMP_GET_FILTER). plain: see fredd(8), FRED_CELL.
 """
 import ctypes
 import errno
@@ -18,6 +19,7 @@ import sys
 from fredtest import FREDCTL, check
 
 COMBINATIONS = ("none", "fifo", "perf", "fifo,perf")
+WITH_CELLS = COMBINATIONS + ("plain", "fifo,perf,plain")
 PR_SET_SECCOMP, PR_CAPBSET_DROP, CAP_SYS_NICE = 22, 24, 23
 SYS_PERF_EVENT_OPEN = 298
 BPF_LOAD, BPF_IF_EQUAL, BPF_RETURN = 0x20, 0x15, 0x06
@@ -27,6 +29,8 @@ RET_ERRNO, RET_ALLOW = 0x50000, 0x7FFF0000
 def deny(what, command):
     """Never returns."""
     libc = ctypes.CDLL(None, use_errno=True)
+    if "plain" in what:
+        os.environ["FRED_CELL"] = "plain"
     if "fifo" in what:
         resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
         check(not libc.prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0), "PR_CAPBSET_DROP")
