@@ -210,9 +210,11 @@ static void say_tier_2(struct doctor_result *r, int landlock)
 		r->status = DOCTOR_MISSING;
 		return;
 	}
-	buf_add_str(&r->found, "no checkpoints on disk, but everything else that replays");
-	if (landlock < LANDLOCK_SIGNALS)
-		buf_add_str(&r->found, "; processes that were forked are not replayed (before Linux 6.12)");
+	buf_add_str(&r->found, "no checkpoints on disk, so no bounded recordings and no pack --from; ");
+	buf_add_str(&r->found, landlock >= LANDLOCK_SIGNALS
+				       ? "all else works, with checkpoints in memory"
+				       : "before Linux 6.12 none in memory either: each way back replays from the "
+					 "program's start, and processes that were forked are not replayed");
 	r->status = DOCTOR_WARN;
 }
 
