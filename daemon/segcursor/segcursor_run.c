@@ -14,6 +14,7 @@
 
 #include "rlog/replay.h"
 #include "segcursor/segcursor_int.h"
+#include "trace/finish.h"
 #include "trace/rep.h"
 #include "visibility/shim_frames.h"
 
@@ -122,11 +123,36 @@ static int look(struct segcur *in, struct trace *t, struct shim_call *g, uint64_
 	return found > 0 ? STOP_GOAL : found;
 }
 
+static bool given_up(void *ctx)
+{
+	return segcur_is_given_up(ctx, 1);
+}
+
+/*
+ * t stands at the beginning of a function of the recorder's that runs long, and in which no state is visible
+ * (replay_ctl.search_addr): to its return, or to where something stops it before.
+ */
+static int run_through(struct segcur *in, struct trace *t, const struct breaks *b, int *sig, uint64_t *pc,
+		       struct err *e)
+{
+	int slot = b ? breaks_free_slot(b) : 0;
+	struct trace_stop s;
+
+	if (slot < 0)
+		return 0;
+	if (trace_finish_call(t, (unsigned)slot, given_up, in, &s, e))
+		return -1;
+	if (s.why == TRACE_EXITED)
+		return err_set(e, ERR_INTERNAL, "thread %u ended after event %" PRIu64, in->seg.thread, in->n);
+	*sig = s.why == TRACE_SIGNAL ? s.info.si_signo : 0;
+	return trace_get_pc(t, pc, e);
+}
+
 int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
 		       struct stop *stop, struct err *e)
 {
+	uint64_t before, search = in->seg.t->ctl->search_addr;
 	struct stop watched = {0};
-	uint64_t before;
 	bool handler;
 
 	if (trace_get_pc(t, &before, e))
@@ -153,6 +179,8 @@ int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *
 			*stop = watched;
 		if (seen)
 			return 0;
+		if (search && before == search && run_through(in, t, b, sig, &before, e))
+			return -1;
 	}
 	return err_set(e, ERR_INTERNAL, "thread %u does not come out of a library call after event %" PRIu64,
 		       in->seg.thread, in->n);

@@ -11,6 +11,7 @@
 #include "replay/stall.h"
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
+#include "trace/finish.h"
 #include "trace/rep.h"
 
 #define POLL_MS 2
@@ -51,8 +52,37 @@ static int note_step(struct run *r, struct group_thread *th, struct err *e)
 	return 0;
 }
 
+static bool given_up(void *ctx)
+{
+	struct cursor *t = ctx;
+
+	return t->interrupted && t->interrupted(t->ctx);
+}
+
+/*
+ * The stepped thread is about to run a function of the recorder's that runs long, and in which no state is visible
+ * (replay_ctl.search_addr): it goes to the return at once.
+ */
+static int run_through(struct run *r, struct group_thread *th, struct err *e)
+{
+	int slot = breaks_free_slot(&r->t->breaks);
+	struct trace_stop s;
+
+	if (th->t.tid != r->step || !ctl(r->t)->search_addr || r->before != ctl(r->t)->search_addr || th->sig ||
+	    slot < 0)
+		return 0;
+	if (trace_finish_call(&th->t, (unsigned)slot, given_up, r->t, &s, e))
+		return -1;
+	if (s.why == TRACE_EXITED)
+		return err_set(e, ERR_INTERNAL, "thread %d ended in the recorder", (int)th->t.tid);
+	th->sig = s.why == TRACE_SIGNAL ? s.info.si_signo : 0;
+	return trace_get_pc(&th->t, &r->before, e);
+}
+
 static int go_on(struct run *r, struct group_thread *th, struct err *e)
 {
+	if (note_step(r, th, e) || run_through(r, th, e))
+		return -1;
 	return note_step(r, th, e) || group_resume_one(&r->t->group, th, e) ? -1 : 0;
 }
 

@@ -221,6 +221,14 @@ static struct group_slot *slot_of(struct breaks *b, enum group_slot_kind kind, u
 	return NULL;
 }
 
+int breaks_free_slot(const struct breaks *b)
+{
+	for (int i = 0; i < BREAKS_WATCHES; i++)
+		if (!b->watch[i].kind)
+			return i;
+	return -1;
+}
+
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len)
 {
 	struct group_slot before[BREAKS_WATCHES];

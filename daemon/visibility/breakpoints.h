@@ -89,6 +89,8 @@ void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w);
 const struct group_slot *breaks_watch_met(const struct breaks *b, struct trace *t, unsigned slots,
 					  struct breaks_words *w, bool *written);
 
+/* A debug register that b does not use. -1: there is none. */
+int breaks_free_slot(const struct breaks *b);
 /* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers, and no more are allowed. */
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);

@@ -212,6 +212,11 @@ struct replay_ctl {
 	uint64_t report_kinds; /* how many kinds of entries it tells: REPORT_KIND_COUNT; an older recorder: 0 */
 	uint32_t learns_ids; /* with REPLAY_F_OTHER_PIDS, a thread that waited takes `pid` and `tid` from here; an older
 				recorder: 0 */
+	/*
+	 * A function of the recorder's that runs long (it searches the program's text) and calls none of the program's
+	 * code: who steps may run to its return. 0: this recorder is older than that.
+	 */
+	uint64_t search_addr;
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);

@@ -10,6 +10,12 @@ void patch_loaded(void); /* patches what the linker has loaded at the start */
 void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_t *st);
 void patch_made(uint64_t at, uint64_t len); /* private memory, which can be read, became executable */
 /*
+ * Changes what it finds in text in memory at [p, end), which has the address vaddr in its file. It calls none of the
+ * program's code (replay_ctl.search_addr), and is never inlined.
+ */
+struct image;
+void patch_search(struct image *im, uint8_t *p, uint8_t *end, uint64_t vaddr);
+/*
  * The first of these instructions in [p, end) that is as it was; NULL: there is none for certain. random: rdrand,
  * rdseed and rdpid; else rdtsc and rdtscp.
  */

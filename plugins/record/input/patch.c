@@ -394,8 +394,7 @@ static int may_have(const uint8_t *p)
 	return a && (a & (equal(b, 0xc7) | equal(b, 0x31) | equal(b, 0x01)));
 }
 
-/* Text in memory at p, whose address in the file is vaddr. */
-static void search(struct image *im, uint8_t *p, uint8_t *end, uint64_t vaddr)
+__attribute__((noinline)) void patch_search(struct image *im, uint8_t *p, uint8_t *end, uint64_t vaddr)
 {
 	uint8_t *start = p;
 
@@ -443,7 +442,7 @@ static void search_all(struct image *im)
 		uint8_t *text = (uint8_t *)(im->bias + im->ph[i].p_vaddr);
 
 		if (im->ph[i].p_type == PT_LOAD && (im->ph[i].p_flags & (PF_X | PF_R)) == (PF_X | PF_R))
-			search(im, text, text + im->ph[i].p_filesz, im->ph[i].p_vaddr);
+			patch_search(im, text, text + im->ph[i].p_filesz, im->ph[i].p_vaddr);
 	}
 	settle(im);
 }
@@ -516,7 +515,7 @@ static void search_mapped(struct image *im, uint8_t *p, uint64_t len, uint64_t o
 			continue;
 		lo = h->p_offset > off ? h->p_offset : off;
 		hi = h->p_offset + h->p_filesz < off + len ? h->p_offset + h->p_filesz : off + len;
-		search(im, p + (lo - off), p + (hi - off), h->p_vaddr + (lo - h->p_offset));
+		patch_search(im, p + (lo - off), p + (hi - off), h->p_vaddr + (lo - h->p_offset));
 	}
 	settle(im);
 }
@@ -525,7 +524,7 @@ void patch_made(uint64_t at, uint64_t len)
 {
 	struct image im = {.name = "code that the program has made"};
 
-	search(&im, (uint8_t *)at, (uint8_t *)(at + len), at);
+	patch_search(&im, (uint8_t *)at, (uint8_t *)(at + len), at);
 	settle(&im);
 }
 

@@ -254,6 +254,7 @@ static void start_replay(char **argv)
 	G.ctl->report_addr = G.system_heap ? 0 : (uint64_t)&shim_report;
 	G.ctl->report_kinds = REPORT_KIND_COUNT;
 	G.ctl->learns_ids = 1;
+	G.ctl->search_addr = (uint64_t)patch_search;
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
 	self->tid = G.pid;
