@@ -76,13 +76,13 @@ static int keep_near(struct segcur *in, struct trace *t, struct segcur_count *c,
 		     struct err *e)
 {
 	struct segcur_kept at = {.stop = *stop, .k = c->k};
-	uint64_t pc;
+	struct user_regs_struct r;
 
 	if (!c->keep || sig || (stop->kind != STOP_BREAK && stop->kind != STOP_WATCH))
 		return 0;
-	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_pc(t, &pc, e))
+	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_regs(t, &r, e))
 		return -1;
-	if (at.ns < c->near.ns + KEEP_NS || !visibility_is_certain(&in->visibility, pc))
+	if (at.ns < c->near.ns + KEEP_NS || !visibility_is_program(&in->visibility, t->pid, &r))
 		return 0;
 	if (segcur_copy(in, t, &at.t, e))
 		return -1;

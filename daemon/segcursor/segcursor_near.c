@@ -134,16 +134,16 @@ static int leave_libc(struct segcur *in, struct goal *g, struct trace *t, struct
 	int sig = 0;
 
 	for (unsigned i = 0; i < LIBC_STEPS; i++) {
-		uint64_t pc;
+		struct user_regs_struct now;
 		int r = segcur_is_goal(g, t, e);
 
 		if (r)
 			return r;
-		if (segcur_step_copy(in, t, &sig, &stop, e) || trace_get_pc(t, &pc, e))
+		if (segcur_step_copy(in, t, &sig, &stop, e) || trace_get_regs(t, &now, e))
 			return -1;
 		if (stop.kind != STOP_STEP)
 			return 1;
-		if (!sig && visibility_is_certain(&in->visibility, pc))
+		if (!sig && visibility_is_program(&in->visibility, t->pid, &now))
 			return segcur_is_goal(g, t, e);
 	}
 	return 1;

@@ -335,8 +335,8 @@ int segcur_leave_trail(struct segcur *in, struct trace *t, const struct breaks *
 
 	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_regs(t, &r, e))
 		return -1;
-	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !visibility_is_certain(&in->visibility, r.rip) ||
-	    trace_at_rep(t->pid, &r))
+	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART ||
+	    !visibility_is_program(&in->visibility, t->pid, &r) || trace_at_rep(t->pid, &r))
 		return 0;
 	if (segcur_copy(in, t, &at.t, e) || breaks_clean_copy(b, at.t.pid, e)) {
 		segcur_drop(&at.t);

@@ -12,6 +12,7 @@
 #include "timetravel/cursor_int.h"
 
 #define CALLS_MAX 1000 /* segments of one call */
+#define ENTRY_STEPS 10000 /* from a call to the function: the loader may have to find it first */
 #define PART_MAX 64 /* segments that are looked at together, forwards */
 #define WRITES_LEAST 8 /* the patience is halved with each segment that is left for its many writes, down to this */
 
@@ -46,6 +47,30 @@ static int one_back(struct cursor *t, pid_t tid, struct stop *stop, struct err *
 	return t->mode == CURSOR_INSIDE && t->in.n == n ? 0 : cursor_goto(t, n, e);
 }
 
+/*
+ * The same where the call began in this segment, before the present state, which is inside of it: its return address
+ * was the last store to that word of the stack.
+ */
+static int to_entry_in_segment(struct cursor *t, const struct user_regs_struct *here, struct err *e)
+{
+	struct breaks call = {.watch[0] = {GROUP_STORE, here->rsp - sizeof(here->rsp), sizeof(here->rsp)}};
+	struct user_regs_struct r;
+	struct stop stop;
+	int got = t->ops->back_to_stop(&t->in, &call, &stop, e);
+
+	breaks_fini(&call);
+	for (unsigned i = 0; !got && i < ENTRY_STEPS; i++) {
+		if (t->ops->regs(t, t->in.seg.tid, &r, e))
+			return -1;
+		if (visibility_is_called_from(&t->visibility, t->in.now.pid, &r, here))
+			return 0;
+		if (t->ops->step(&t->in, NULL, &stop, e))
+			return -1;
+		got = stop.kind != STOP_STEP;
+	}
+	return got < 0 ? -1 : 1;
+}
+
 /* Goes back to the entry of the call of the shim that returned to `here`. 1: that entry is not found. */
 static int to_entry(struct cursor *t, const struct user_regs_struct *here, struct err *e)
 {
@@ -61,6 +86,9 @@ static int to_entry(struct cursor *t, const struct user_regs_struct *here, struc
 			return 0;
 		if (r.rsp + sizeof(r.rsp) >= here->rsp)
 			return 1;
+		got = to_entry_in_segment(t, here, e);
+		if (got <= 0)
+			return got;
 		got = cursor_segment_before(t, cursor_event(t), who, e);
 		if (got)
 			return got;
@@ -70,8 +98,9 @@ static int to_entry(struct cursor *t, const struct user_regs_struct *here, struc
 
 /*
  * A step back from where a call of the shim returned has led into a function of the program that ran inside that call:
- * a signal handler or a library's constructor. Backwards, such a call is one step, to its entry. From the entry, in the
- * caller's frame, a debugger knows how to go on; inside, it would have to go back through all that ran there.
+ * a signal handler, a library's constructor, or a function that chooses one (IFUNC). Backwards, such a call is one
+ * step, to its entry. From the entry, in the caller's frame, a debugger knows how to go on; inside, it would have to go
+ * back through all that ran there.
  */
 static int leave_call(struct cursor *t, const struct user_regs_struct *here, struct err *e)
 {

@@ -131,9 +131,19 @@ bool visibility_is_ret(pid_t pid, uint64_t pc)
 	return !trace_read(pid, pc, &op, 1, &ignored) && op == RET;
 }
 
+/* The `ret` there may be under a breakpoint; the one of the shim, to which it returns, is not. */
 bool visibility_is_trampoline(const struct visibility *s, pid_t pid, const struct user_regs_struct *r)
 {
-	return visibility_is_certain(s, r->rip) && visibility_is_ret(pid, r->rip) && returns_to_shim(s, pid, r->rsp);
+	struct err ignored;
+	uint64_t to;
+
+	return visibility_is_certain(s, r->rip) && visibility_has_returned(pid, r) &&
+	       !trace_read(pid, r->rsp, &to, sizeof(to), &ignored) && in(&s->shim, to) && visibility_is_ret(pid, to);
+}
+
+bool visibility_is_program(const struct visibility *s, pid_t pid, const struct user_regs_struct *r)
+{
+	return visibility_is_certain(s, r->rip) && !visibility_is_trampoline(s, pid, r);
 }
 
 /* At the entry of a function of libc: the stack slot of the return address that leads into the shim. 0: the shim has

@@ -52,6 +52,8 @@ bool visibility_is_called_from(const struct visibility *s, pid_t pid, const stru
  */
 bool visibility_is_trampoline(const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
 bool visibility_is_ret(pid_t pid, uint64_t pc);
+/* Certain, and at no such `ret`: the program itself is there. */
+bool visibility_is_program(const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
 bool visibility_is_loader(const struct visibility *s, uint64_t pc);
 /*
  * The thread has executed one instruction, the one at `before`: is its state now visible? handler: a signal was
