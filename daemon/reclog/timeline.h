@@ -40,7 +40,8 @@ struct timeline;
 
 /*
  * The schedule variant: which linear order of the slots is used. When a replay diverges, the next variant is tried. 0:
- * by end stamp. 1: by start stamp. From 2: by a random moment in between, drawn from the seed and the variant. From 1
+ * by end stamp. 1: by start stamp. 2 to 7: by a random moment in between, drawn from the seed and the variant. 8 to 13:
+ * by the start stamp or the end stamp, depending on the thread. From 1
  * on, each thread's own order and each hand-over of variant 0 are kept: only unsynchronised segments change places.
  * Where threads ran one at a time (rec_one_order), only variant 0 exists.
  */

@@ -12,6 +12,10 @@
 #include "base/alloc.h"
 #include "reclog/timeline_priv.h"
 
+#define RANDOM_LAST 7u /* the last of the variants with random moments */
+#define THREADS_APART 3u /* later ones: neighbouring threads' segments run at their start or end in all combinations   \
+			  */
+
 struct variant {
 	unsigned number;
 	uint64_t seed;
@@ -67,6 +71,8 @@ static uint64_t raw_key(const struct variant *r, const struct tl_cursor *c)
 		return max64(end, r->greatest + 1);
 	if (r->number == 1 || end == start)
 		return start;
+	if (r->number > RANDOM_LAST)
+		return (r->number - RANDOM_LAST) >> (c->t->ordinal % THREADS_APART) & 1 ? end : start;
 	return start + mix64(r->seed ^ mix64(r->number) ^ mix64(((uint64_t)c->t->ordinal << 40) ^ c->it.index)) %
 			       (end - start + 1);
 }

@@ -17,7 +17,7 @@
 #include "replay/parallel.h"
 #include "replay/variants.h"
 
-#define VARIANTS 8
+#define VARIANTS 14 /* reclog/timeline.h */
 #define VARIANTS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/preempt/seek.c */
 #define STALLS                                                                                                         \
 	2 /* replays that got no further, each of which takes some seconds: another order of events is no help         \
