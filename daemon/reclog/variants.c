@@ -12,9 +12,11 @@
 #include "base/alloc.h"
 #include "reclog/timeline_priv.h"
 
-#define RANDOM_LAST 7u /* the last of the variants with random moments */
-#define THREADS_APART 3u /* later ones: neighbouring threads' segments run at their start or end in all combinations   \
-			  */
+/* The last of the variants with random moments. In later ones, the segments of any so many threads in a row are each
+ * put at their start or at their end, in all combinations.
+ */
+#define RANDOM_LAST 7u
+#define THREADS_APART 3u
 
 struct variant {
 	unsigned number;
