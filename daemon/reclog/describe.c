@@ -33,6 +33,7 @@ static const char *const call_names[] = {
 	[RLOG_CALL_RANDOM] = "rdrand",
 	[RLOG_CALL_SPLIT] = "instruction divided",
 	[RLOG_CALL_OUTPUT] = "descriptor of the output",
+	[RLOG_CALL_NO_MEMORY] = "memory refused",
 	[RLOG_CALL_JOINS] = "runs one at a time from here on",
 };
 

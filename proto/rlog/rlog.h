@@ -234,7 +234,7 @@ enum rlog_call {
 	RLOG_CALL_NO_MEMORY = 15, /* the kernel refused memory for the heap: where; payload: how much (8 bytes) */
 	RLOG_CALL_OUTPUT = 11, /* a call returned a descriptor of the recording's standard output (4 * descriptor + 1)
 				  or error (+ 2) */
-	RLOG_CALL_JOINS = 15, /* at the end of an event of a thread that ran side by side with others: from here on it
+	RLOG_CALL_JOINS = 16, /* at the end of an event of a thread that ran side by side with others: from here on it
 				 waits for its turn, before it goes on in the program (a CALL without CALLRET) */
 };
 
