@@ -490,6 +490,11 @@ uint64_t xlate_natives(const struct xlate *x)
 	return x->natives;
 }
 
+uint64_t xlate_fresh_blocks(const struct xlate *x)
+{
+	return x->fresh;
+}
+
 uint64_t xlate_native_top(struct xlate *x)
 {
 	uint64_t top = x->native_top;

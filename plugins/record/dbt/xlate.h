@@ -105,6 +105,8 @@ uint64_t xlate_at_places(const struct xlate *x); /* arrivals so far that are no 
 /* Has the instruction before changed a word? At the place. */
 int xlate_has_changed(const struct xlate *x);
 uint64_t xlate_natives(const struct xlate *x); /* how many calls of the recorder there were */
+/* How many blocks were compared with code that may have changed (xlate_fresh.c). */
+uint64_t xlate_fresh_blocks(const struct xlate *x);
 uint64_t
 xlate_native_top(struct xlate *x); /* the highest stack pointer of those since this was asked before; 0: none */
 /*

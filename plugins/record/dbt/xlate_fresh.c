@@ -66,6 +66,9 @@ void emit_fresh(struct xlate *x, struct cache *c, uint64_t pc, uint64_t len)
 	unsigned n = 0;
 
 	keep_rax_rcx(c);
+	put_gs(c, LOAD, RAX, GS(fresh));
+	BYTES(c, 0x48, 0x8d, 0x40, 0x01); /* lea 1(%rax), %rax */
+	put_gs(c, STORE, RAX, GS(fresh));
 	for (uint64_t k = 0; k < len && n < FRESH_BYTES; k += part(len - k)) {
 		put_compare(c, pc + k, part(len - k));
 		jump[n++] = put_jump_unless_zero(c);

@@ -17,7 +17,7 @@
 
 #define SLOWER 12u /* than the recorded run, at most */
 #define MORE_NS 300000000u
-#define PASSES_MOST_NS 60000000000u /* for the passes of the place, at most */
+#define WORK_MOST_NS 60000000000u /* for passes of the place and blocks of code that may change, at most */
 #define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
 #define AHEAD_NS 10000000u
 #define QUIET_NS 2000u
@@ -66,7 +66,7 @@ void lookahead_event(void)
 /* Nothing is found yet, and it has had its time and that of its passes. */
 void lookahead_tick(void)
 {
-	if (!best && task_cpu_ns() > last_ns + seek_passes_ns(seek))
+	if (!best && task_cpu_ns() > last_ns + seek_work_ns(seek))
 		lookahead_event();
 }
 
@@ -209,7 +209,7 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 
 static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 {
-	uint64_t passes_ns = s->head.run_ns * PASSES_PER_NS * PASS_NS;
+	uint64_t work_ns = seek_least(SEEK_WORK_MOST_NS(s->head.run_ns), WORK_MOST_NS);
 
 	seek = s;
 	best = hits;
@@ -226,7 +226,7 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 	G.lookahead = 1;
 	if (seek_make_timer(s))
 		end(LOOKAHEAD_UNKNOWN, 0);
-	limit(s->head.run_ns * SLOWER + MORE_NS + (passes_ns < PASSES_MOST_NS ? passes_ns : PASSES_MOST_NS));
+	limit(s->head.run_ns * SLOWER + MORE_NS + work_ns);
 	last_ns = s->head.run_ns * SLOWER + MORE_NS / 2;
 	leave_control();
 	if (best)

@@ -82,15 +82,27 @@ static inline uint64_t seek_word(const struct seek *s, const uint64_t *regs, uin
 #define PASS_NS 60u /* of CPU time that a pass of the place takes in translated code, on a busy machine too */
 #define PASSES_PER_NS 4u /* that the recorded run may have made, at most: a loop of one cycle, at 4 GHz */
 
-/*
- * CPU time for the passes so far. Translation slows a loop of a few cycles down so much that no single factor fits all
- * programs, so each pass has its own allowance.
- */
-static inline uint64_t seek_passes_ns(const struct seek *s)
-{
-	uint64_t passes = s->walk ? xlate_hits(s->walk) : 0, most = s->head.run_ns * PASSES_PER_NS;
+#define FRESH_NS 40u /* the same of a block that is compared with the original first, as code made at run time is */
+#define FRESH_PER_NS 1u /* such blocks in the recorded run, at most */
+#define SEEK_WORK_MOST_NS(run_ns) ((run_ns) * (PASSES_PER_NS * PASS_NS + FRESH_PER_NS * FRESH_NS))
 
-	return (passes < most ? passes : most) * PASS_NS;
+static inline uint64_t seek_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * CPU time for what translated code has done so far. Translation slows a loop of a few cycles down, and code that may
+ * change, so much that no single factor fits all programs: each pass, and each block of such code, has its own
+ * allowance.
+ */
+static inline uint64_t seek_work_ns(const struct seek *s)
+{
+	uint64_t run = s->head.run_ns;
+
+	return s->walk ? seek_least(xlate_hits(s->walk), run * PASSES_PER_NS) * PASS_NS +
+				 seek_least(xlate_fresh_blocks(s->walk), run * FRESH_PER_NS) * FRESH_NS
+		       : 0;
 }
 
 /* Of a stack slot, half may be what someone left there. */

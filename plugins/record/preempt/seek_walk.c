@@ -177,7 +177,7 @@ void seek_walk_tick(struct thr *t, struct seek *s)
 	if (G.lookahead)
 		lookahead_tick();
 	else if ((ns < cpu_ns ? ns : cpu_ns) >
-		 s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS + seek_passes_ns(s))
+		 s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS + seek_work_ns(s))
 		seek_lost(t, "the place where a computation was interrupted is not met");
 	seek_arm(s, TICK_NS);
 }
