@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_cause.c: the operation: explain; where it ends at no memory error, and one came before the failure, that one
- * (memory_cause.h); and where a check of the program's own has failed, by an assertion or abort, the
- * statements that may be what is wrong (suspect.h), the most suspicious first. Those are guesses: what is added to the
- * result is no step of the chain.
+ * op_cause.c: the operation explain. To the chain of daemon/explain it adds two things: a memory error that came before
+ * the failure becomes the end of the chain (memory_cause.h); and where an assertion or abort of the program's own has
+ * failed, the statements that may be wrong are listed, the most suspicious first (suspect.h). That list is a guess, and
+ * no part of the chain.
  */
 #include <math.h>
 #include <stdlib.h>

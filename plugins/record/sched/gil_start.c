@@ -134,7 +134,7 @@ void gil_start_replay(struct thr *t)
 
 void gil_join(struct thr *t)
 {
-	/* no YIELD: a replay comes to that when the program has gone on to its next event */
+	/* Not a YIELD: a replay takes that at the thread's next event only, after the program's code up to there. */
 	if (!t->clean)
 		ev(t, RLOG_CALL, 0, RLOG_CALL_JOINS, 0);
 	gil_acquire(t);

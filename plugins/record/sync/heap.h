@@ -71,9 +71,7 @@ static inline int is_heap(const void *p)
 	       (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
 }
 
-/*
- * heap_limit.c: the kernel has refused n more bytes at the end of an arena; replay: did it refuse them?
- */
+/* heap_limit.c: the kernel has refused n more bytes at `at`, the end of an arena. On replay: had it refused them? */
 void heap_refused(const char *at, uint64_t n);
 int heap_was_refused(const char *at, uint64_t n);
 
