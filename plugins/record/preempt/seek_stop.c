@@ -108,7 +108,6 @@ static void arrive(struct thr *t, struct seek *s, ucontext_t *uc)
 
 	own_stack_enter(t, uc);
 	raw1(SYS_timer_delete, s->timer);
-	t->preempt.seeking = 0;
 	t->depth = 1;
 	t->selector = 0;
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
@@ -124,12 +123,13 @@ static void arrive(struct thr *t, struct seek *s, ucontext_t *uc)
 
 void seek_found(struct thr *t, struct seek *s, ucontext_t *uc)
 {
+	t->preempt.seeking = 0; /* a tick that comes now finds nothing to do: the handler of a trap lets it in */
+	seek_arm(s, 0);
 	seek_unwatch(s, uc);
 	seek_remember(s);
 	xlate_free(s->walk);
 	s->walk = 0;
 	s->walking = 0;
-	seek_arm(s, 0);
 	/* a breakpoint at the place itself is met when the program goes on */
 	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_RESUME;
 	arrive(t, s, uc);
