@@ -13,8 +13,7 @@ struct ksigaction sig_user[65];
 struct sig_handlers sig_handlers;
 
 /* GDB knows a signal frame by these very bytes, and only in a function of this name or of none. */
-void __restore_rt(void);
-__asm__(".text\n.balign 16\n.type __restore_rt, @function\n__restore_rt:\n"
+__asm__(".text\n.balign 16\n.hidden __restore_rt\n.globl __restore_rt\n.type __restore_rt, @function\n__restore_rt:\n"
 	"	mov $15, %rax\n"
 	"	syscall\n"
 	".size __restore_rt, .-__restore_rt\n");

@@ -57,4 +57,6 @@ void sig_need_segv(struct thr *t); /* never blocked from here on; the program ma
 void sig_show_hidden(const struct thr *t,
 		     int blocked); /* around an exec: really blocks what the program believes to be blocked */
 
+extern __attribute__((visibility("hidden"))) void __restore_rt(void); /* sa_restorer: where a handler returns to */
+
 #endif

@@ -2,6 +2,7 @@
 /* lookahead.c: see lookahead.h. */
 #include "record/preempt/lookahead.h"
 #include "record/core/regs.h"
+#include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/dbt/xlate.h"
@@ -20,11 +21,14 @@
 #define WORK_MOST_NS 60000000000u /* for passes of the place and blocks of code that may change, at most */
 #define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
 #define AHEAD_NS 10000000u
+#define FRESH_LATER_NS 10u /* the same of each block that is compared with the original first */
 #define QUIET_NS 2000u
-#define SAME_HITS                                                                                                      \
-	256u /* passes one after the other that are all as recorded, in what has changed, and none better than before  \
-	      */
-#define SAME_NS 50000000u /* and so long */
+/*
+ * So many passes one after the other, and so long, that are as recorded in what has changed, with the same registers
+ * each time, and none better than before: it waits for another thread.
+ */
+#define SAME_HITS 256u
+#define SAME_NS 50000000u
 #define LOOKS 64u /* at all words, at the first hits; later at each power of two */
 
 /* What the copy shares with the original. */
@@ -39,12 +43,14 @@ _Static_assert(sizeof(struct seek) + SHARED_BYTES <= POINT_AREA_BYTES, "struct s
 static struct seek *seek;
 static struct shared *shared;
 static uint64_t begun_ns, looked_ns; /* CPU time when it went, and that the looks took */
+static uint64_t fresh_before; /* blocks that were compared with the original until then */
 static uint64_t patience_ns; /* CPU time, from there on: for something better than the best place so far */
 static uint64_t last_ns; /* the same clock: just before it is killed */
 static int timer;
 static uint64_t best; /* hits; 0: none */
 static uint32_t best_doubts, best_stops, stops;
-static uint64_t same, same_since_ns; /* such passes, and the clock at the first one */
+static uint64_t same, same_since_ns; /* passes that are all alike, and the clock at the first one */
+static uint64_t same_regs[POINT_REGS]; /* at those */
 
 static _Noreturn void end(enum lookahead_state state, uint64_t hits)
 {
@@ -87,12 +93,6 @@ void lookahead_is_back(void)
 	stops--;
 }
 
-static void on_time(int sig)
-{
-	(void)sig;
-	lookahead_event();
-}
-
 static void wait_until(uint64_t ns)
 {
 	struct itimerspec when = {.it_value = {(long)(ns / 1000000000u), (long)(ns % 1000000000u)}};
@@ -101,11 +101,24 @@ static void wait_until(uint64_t ns)
 }
 
 /* The looks themselves do not count, as long as the copy lives. */
+static uint64_t patient_until(void)
+{
+	uint64_t fresh = seek->walk ? xlate_fresh_blocks(seek->walk) - fresh_before : 0;
+
+	return seek_least(begun_ns + patience_ns + looked_ns, last_ns) + fresh * FRESH_LATER_NS;
+}
+
 static void be_patient(void)
 {
-	uint64_t until = begun_ns + patience_ns + looked_ns;
+	wait_until(patient_until());
+}
 
-	wait_until(until < last_ns ? until : last_ns);
+static void on_time(int sig)
+{
+	(void)sig;
+	if (task_cpu_ns() >= patient_until())
+		lookahead_event();
+	be_patient();
 }
 
 static void consider(const uint64_t *regs, uint64_t hits)
@@ -113,10 +126,13 @@ static void consider(const uint64_t *regs, uint64_t hits)
 	uint32_t doubts = seek_doubts(seek, regs, best_doubts);
 
 	if (doubts >= best_doubts) {
-		if (!same++)
+		if (!same || __builtin_memcmp(regs, same_regs, sizeof(same_regs)) != 0) {
+			same = 0;
 			same_since_ns = task_cpu_ns();
-		else if (same >= SAME_HITS && task_cpu_ns() - same_since_ns >= SAME_NS)
-			lookahead_event(); /* it waits for another thread: nothing will change */
+			__builtin_memcpy(same_regs, regs, sizeof(same_regs));
+		}
+		if (++same >= SAME_HITS && task_cpu_ns() - same_since_ns >= SAME_NS)
+			lookahead_event(); /* nothing will change */
 		return;
 	}
 	same = 0;
@@ -167,8 +183,10 @@ static void limit(uint64_t ns)
 {
 	struct {
 		void (*handler)(int);
-		uint64_t flags, restorer, mask; /* on_time does not return */
-	} act = {.handler = on_time, .flags = SA_ONSTACK | 0x04000000 /* SA_RESTORER */};
+		uint64_t flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} act = {on_time, SA_ONSTACK | 0x04000000 /* SA_RESTORER */, __restore_rt, 0};
 	uint64_t alarm = SIG_BIT(SIGALRM);
 
 	raw4(SYS_rt_sigaction, SIGALRM, &act, 0, 8);
@@ -215,6 +233,7 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 	best = hits;
 	best_doubts = doubts;
 	looked_ns = 0;
+	fresh_before = s->walk ? xlate_fresh_blocks(s->walk) : 0;
 	begun_ns = task_cpu_ns();
 	patience_ns = s->head.run_ns * AHEAD + AHEAD_NS;
 	if (patience_ns > 2 * s->gone_ns)
@@ -249,6 +268,7 @@ static void send_copy(struct seek *s, ucontext_t *uc)
 		lookahead_stop();
 	s->walking = s->walks = 1;
 	s->traced = 0;
+	fresh_before = 0;
 	begun_ns = task_cpu_ns();
 	seek_arm(s, TICK_NS);
 	*rip = (greg_t)at;
