@@ -65,7 +65,7 @@ struct xlate {
 	/* through GS: emitted code and the thunk know these offsets */
 	uint64_t reg[16];
 	uint64_t flags, target, stack, xsave, self, leave, thunk; /* 128 to 176 */
-	uint64_t site, by, hits, kept_rax, kept_rcx, kept_flags, native_at, natives, native_top, fresh;
+	uint64_t site, by, hits, kept_rax, kept_rcx, kept_rdx, kept_flags, native_at, natives, native_top, fresh;
 	uint64_t arrivals, nth, sp, outside, branches, nth_branch, report_full;
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */

@@ -42,41 +42,69 @@ int xlate_is_writable(const struct xlate *x, uint64_t pc)
 	return 0;
 }
 
-/* rcx and rax add up to 0 if these bytes are what they are now. */
-static void put_compare(struct cache *c, uint64_t addr, unsigned len)
-{
-	const struct xlate_word w = {addr, len};
-	uint64_t v = 0;
-
-	memcpy(&v, (const void *)addr, len);
-	xlate_put_load(c, &w);
-	BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
-	put64(c, -v);
-}
-
-/* The most that one comparison can take of what is left. */
+/* The most that one load can take of what is left. */
 static unsigned part(uint64_t left)
 {
 	return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
+/* mov offset(%rcx), %rdx; of less than 8 bytes, the rest becomes 0. */
+static void put_part(struct cache *c, uint64_t offset, unsigned bytes)
+{
+	if (bytes == 8)
+		BYTES(c, 0x48, 0x8b, 0x91);
+	else if (bytes == 4)
+		BYTES(c, 0x8b, 0x91);
+	else if (bytes == 2)
+		BYTES(c, 0x0f, 0xb7, 0x91);
+	else
+		BYTES(c, 0x0f, 0xb6, 0x91);
+	put32(c, (uint32_t)offset);
+}
+
+/*
+ * The sum of the block's words, each times a power of 5. Unlike one comparison a word, this takes a single branch, and
+ * no flag is changed. As 5 is odd, a change of one word always changes the sum; if several words change at once, the
+ * sum stays what it was in one of 2^64 cases.
+ */
+static uint64_t put_sum(struct cache *c, uint64_t pc, uint64_t len)
+{
+	uint64_t sum = 0;
+
+	BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
+	put64(c, pc);
+	BYTES(c, 0xb8, 0, 0, 0, 0); /* mov $0, %eax */
+	for (uint64_t k = 0; k < len; k += part(len - k)) {
+		uint64_t v = 0;
+
+		memcpy(&v, (const void *)(pc + k), part(len - k));
+		sum = 5 * sum + v;
+		put_part(c, k, part(len - k));
+		BYTES(c, 0x48, 0x8d, 0x04, 0x80); /* lea (%rax,%rax,4), %rax */
+		BYTES(c, 0x48, 0x8d, 0x04, 0x10); /* lea (%rax,%rdx), %rax */
+	}
+	return sum;
+}
+
 void emit_fresh(struct xlate *x, struct cache *c, uint64_t pc, uint64_t len)
 {
-	uint8_t *start = c->cur, *jump[FRESH_BYTES], *over;
-	unsigned n = 0;
+	uint8_t *start = c->cur, *jump, *over;
+	uint64_t sum;
 
 	keep_rax_rcx(c);
+	put_gs(c, STORE, RDX, GS(kept_rdx));
 	put_gs(c, LOAD, RAX, GS(fresh));
 	BYTES(c, 0x48, 0x8d, 0x40, 0x01); /* lea 1(%rax), %rax */
 	put_gs(c, STORE, RAX, GS(fresh));
-	for (uint64_t k = 0; k < len && n < FRESH_BYTES; k += part(len - k)) {
-		put_compare(c, pc + k, part(len - k));
-		jump[n++] = put_jump_unless_zero(c);
-	}
+	sum = put_sum(c, pc, len);
+	put_gs(c, LOAD, RDX, GS(kept_rdx));
+	BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
+	put64(c, -sum);
+	jump = put_jump_unless_zero(c);
 	restore_rax_rcx(c);
 	BYTES(c, 0xeb, 0); /* jmp */
 	over = c->cur;
-	jumps_lead(jump, n, over);
+	jumps_lead(&jump, 1, over);
 	restore_rax_rcx(c);
 	emit_exit(x, c, SITE_STALE, pc);
 	x->sites[x->nsites - 1].code = start;
