@@ -6,7 +6,7 @@
 #include "client/out.h"
 #include "client/rec_arg.h"
 #include "cmd/commands.h"
-#include "reclog/describe.h"
+#include "describe/describe.h"
 #include "reclog/procs.h"
 #include "reclog/timeline.h"
 

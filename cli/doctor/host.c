@@ -200,7 +200,7 @@ void doctor_perf(struct doctor_result *r)
 	child_warns(r, in_child(try_perf));
 }
 
-/* What is replayed is confined by Landlock then (daemon/replay/rights.c). */
+/* What is replayed is confined by Landlock then (daemon/target/rights.c). */
 static void say_tier_2(struct doctor_result *r, int landlock)
 {
 	buf_add_str(&r->found, "tier 2, no namespaces: ");

@@ -10,11 +10,11 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "client/out.h"
+#include "describe/counts.h"
+#include "describe/traps.h"
 #include "recfiles/shared_files.h"
-#include "reclog/counts.h"
 #include "reclog/frames.h"
 #include "reclog/sources.h"
-#include "reclog/traps.h"
 
 /* The contents of REC/checkpoints/ID/ckpt.json, by ID. A checkpoint that is being made has no such file yet. */
 static json_t *checkpoints(const char *rec)

@@ -17,8 +17,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "reclog/damage.h"
-#include "reclog/describe.h"
+#include "describe/damage.h"
+#include "describe/describe.h"
 #include "supervisor/tsc.h"
 
 static int identify(struct rlog_control *c, const char *rec, int fd, struct err *e)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "reclog/waits.h"
+#include "describe/waits.h"
 #include "rlog/rlog.h"
 
 /* What was seen of one process. */

@@ -17,7 +17,7 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "reclog/damage.h"
+#include "describe/damage.h"
 #include "supervisor/control.h"
 
 json_t *meta_now(void)

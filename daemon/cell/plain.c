@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plain.c: see plain.h. The name of the cell's folder is in the environment of its processes. It is short, since it has
- * to fit into the place of the recording's name (replay/program.c).
+ * to fit into the place of the recording's name (target/program.c).
  */
 #include "cell/plain.h"
 

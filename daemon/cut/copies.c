@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copies.c: see copies.h. In place, since the files are mounted in the root of the replay (replay/root.h). */
+/* copies.c: see copies.h. In place, since the files are mounted in the root of the replay (target/root.h). */
 #include "cut/copies.h"
 
 #include <elf.h>

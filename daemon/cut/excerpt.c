@@ -160,7 +160,7 @@ static int copy_image(const struct excerpt *x, const struct rec_image *img, cons
 	return rec_start_write(path, start ? start : &nothing, e);
 }
 
-/* The process in the checkpoint has the logs of those that it was forked from mapped: files for them (replay/logs.h).
+/* The process in the checkpoint has the logs of those that it was forked from mapped: files for them (target/logs.h).
  */
 static int head_logs(const struct excerpt *x, const struct rec_image *img, struct err *e)
 {

@@ -9,7 +9,7 @@
 #include "reclog/rec.h"
 #include "reclog/timeline.h"
 
-/* Of a recording that has no bound: a replay makes room for logs as if it had one (replay/logs.h). */
+/* Of a recording that has no bound: a replay makes room for logs as if it had one (target/logs.h). */
 #define EXCERPT_LOG_LIMIT (1ull << 40)
 
 /*

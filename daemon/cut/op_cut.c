@@ -22,12 +22,12 @@
 #include "cut/ops.h"
 #include "cut/touched.h"
 #include "instrument/instrument.h"
-#include "replay/logs.h"
 #include "replay/navigate.h"
 #include "replay/pick.h"
-#include "replay/root.h"
 #include "replay/show.h"
 #include "rlog/replay.h"
+#include "target/logs.h"
+#include "target/root.h"
 
 struct cutting {
 	struct op_ctx *ctx;

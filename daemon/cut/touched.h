@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "cut/criu_pages.h"
-#include "replay/target.h"
+#include "target/target.h"
 
 /* Memory whose pages are watched, by address. */
 struct touched_range {

@@ -24,8 +24,8 @@
 #include "debug/threads.h"
 #include "reclog/procs.h"
 #include "replay/pick.h"
-#include "replay/root.h"
 #include "rsp/stub.h"
+#include "target/root.h"
 #include "visibility/regs.h"
 #include "visibility/thread_snapshot.h"
 

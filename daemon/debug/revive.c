@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/maps.h"
-#include "replay/advice.h"
+#include "target/advice.h"
 #include "timetravel/cursor_int.h"
 
 static bool is_dead(pid_t pid)

@@ -2,7 +2,7 @@
 /*
  * op_window.c: the operation: the replay window of a failing run (BugNet 3.4, 6.1): what it executed from where it
  * first did something else than a run that did not fail, up to its end. The events tell in which segment that was
- * (explain/parting.h); inside, the instructions that the thread executed in both runs are compared, if both had the
+ * (diff/parting.h); inside, the instructions that the thread executed in both runs are compared, if both had the
  * same code at the same addresses. An instrumented replay then counts instructions and memory up to the end.
  */
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "diff/parting.h"
 #include "executed/footprint.h"
 #include "executed/ops.h"
 #include "executed/rows.h"
-#include "explain/parting.h"
 #include "instrument/instrument.h"
 #include "reclog/files.h"
 #include "replay/show.h"

@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
+#include "chain/heap_walk.h"
+#include "chain/inspect.h"
 #include "explain/failure.h"
-#include "explain/flow.h"
-#include "explain/heap_walk.h"
-#include "explain/inspect.h"
+#include "flow/flow.h"
 #include "timetravel/cursor_int.h"
 
 #define WRITES 64u

@@ -3,7 +3,7 @@
 #ifndef FRED_EXPLAIN_DAMAGE_H
 #define FRED_EXPLAIN_DAMAGE_H
 
-#include "explain/explain.h"
+#include "chain/explain.h"
 
 /* Is something damaged in x->process? */
 bool damage_any(const struct explain *x);

@@ -6,7 +6,7 @@
 #include <linux/close_range.h>
 #include <sys/syscall.h>
 
-#include "explain/inspect.h"
+#include "chain/inspect.h"
 #include "rlog/rlog.h"
 #include "timetravel/cursor_int.h"
 

@@ -3,7 +3,7 @@
 #ifndef FRED_EXPLAIN_DESCRIPTOR_H
 #define FRED_EXPLAIN_DESCRIPTOR_H
 
-#include "explain/explain.h"
+#include "chain/explain.h"
 
 /*
  * The travel stands at a call of the library that makes a system call. Was that refused with EBADF, and the descriptor

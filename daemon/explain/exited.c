@@ -5,10 +5,10 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "explain/condition.h"
+#include "chain/inspect.h"
+#include "explain/condition_search.h"
 #include "explain/failure.h"
-#include "explain/flow.h"
-#include "explain/inspect.h"
+#include "flow/flow.h"
 #include "timetravel/cursor_int.h"
 
 /* What a return statement returns, malloc'd; NULL: it is none, or a constant. */

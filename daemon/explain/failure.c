@@ -5,9 +5,9 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "chain/inspect.h"
 #include "explain/failure.h"
-#include "explain/flow.h"
-#include "explain/inspect.h"
+#include "flow/flow.h"
 #include "timetravel/cursor_int.h"
 
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)

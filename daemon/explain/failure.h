@@ -6,8 +6,8 @@
 #ifndef FRED_EXPLAIN_FAILURE_H
 #define FRED_EXPLAIN_FAILURE_H
 
-#include "explain/condition.h"
-#include "explain/inspect.h"
+#include "chain/inspect.h"
+#include "explain/condition_search.h"
 
 /* From the recorded event (siginfo_t). */
 struct failure_fault {

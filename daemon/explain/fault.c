@@ -9,10 +9,10 @@
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "explain/condition.h"
+#include "chain/inspect.h"
+#include "explain/condition_search.h"
 #include "explain/failure.h"
-#include "explain/flow.h"
-#include "explain/inspect.h"
+#include "flow/flow.h"
 #include "timetravel/cursor_int.h"
 
 #define NEAR 65536u /* bytes: so far is a member of an object from its beginning */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * good.c: a state in which a condition holds, that is false at the start and at the failure: see condition.h. Between
- * the statements of the outermost function, what it has called is done, and what it has changed is whole. So these are
- * looked at, from the last one back.
+ * good.c: a state in which a condition holds, that is false at the start and at the failure: see condition_search.h.
+ * Between the statements of the outermost function, what it has called is done, and what it has changed is whole. So
+ * these are looked at, from the last one back.
  */
-#include "explain/condition.h"
+#include "explain/condition_search.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "chain/inspect.h"
 #include "explain/failure.h"
-#include "explain/inspect.h"
 #include "rlog/rlog.h"
 #include "timetravel/cursor_int.h"
 

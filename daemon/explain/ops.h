@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.h: the operations of this folder, for the table in daemon/ops/operations.c. */
+/* ops.h: the operation of this folder, for the table in daemon/ops/operations.c. */
 #ifndef FRED_EXPLAIN_OPS_H
 #define FRED_EXPLAIN_OPS_H
 
@@ -8,7 +8,5 @@
 /* params: rec, process, depth. Why the recorded program failed: a chain of positions from the failure back to its
  * cause. */
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
-/* params: good, bad, and of which process each. Where two recordings of one program part. */
-int op_diff(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 
 #endif

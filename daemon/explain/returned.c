@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "explain/condition.h"
+#include "explain/condition_search.h"
 #include "explain/failure.h"
-#include "explain/flow.h"
+#include "flow/flow.h"
 #include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "explain/failure.h"
-#include "explain/flow.h"
+#include "flow/flow.h"
 #include "timetravel/cursor_int.h"
 
 #define AT_ONCE 4u

@@ -3,7 +3,7 @@
 #ifndef FRED_EXPLAIN_RING_H
 #define FRED_EXPLAIN_RING_H
 
-#include "explain/inspect.h"
+#include "chain/inspect.h"
 
 #define RING_MOST 64u /* elements */
 

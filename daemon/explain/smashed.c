@@ -6,9 +6,9 @@
  */
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "chain/inspect.h"
 #include "explain/failure.h"
-#include "explain/flow_int.h"
-#include "explain/inspect.h"
+#include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
 
 #define CANARY 0x28 /* its place from the FS base (System V ABI, TLS of glibc) */

@@ -3,7 +3,7 @@
 #ifndef FRED_EXPLAIN_STUCK_H
 #define FRED_EXPLAIN_STUCK_H
 
-#include "explain/explain.h"
+#include "chain/explain.h"
 
 /* At the program's end: do threads wait for each other? */
 bool stuck_is(struct explain *x);

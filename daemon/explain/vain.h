@@ -6,7 +6,7 @@
 #ifndef FRED_EXPLAIN_VAIN_H
 #define FRED_EXPLAIN_VAIN_H
 
-#include "explain/explain.h"
+#include "chain/explain.h"
 
 struct vain {
 	uint32_t thread; /* its number */

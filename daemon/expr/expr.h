@@ -16,8 +16,8 @@
 #include "expr/compile.h"
 #include "expr/locals.h"
 #include "gdb/gdb.h"
-#include "replay/target.h"
 #include "search/ops.h"
+#include "target/target.h"
 
 struct expr {
 	char *given; /* as the user wrote it */

@@ -4,6 +4,7 @@
 
 #include "cut/ops.h"
 #include "debug/ops.h"
+#include "diff/ops.h"
 #include "executed/ops.h"
 #include "explain/ops.h"
 #include "memcheck/ops.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * operations.h: the long operations, by the names of their methods (wire/methods.def). Each is a function op_NAME in a
- * file of that name: those on a replay are here, debugging is in daemon/debug, explaining and comparing in
- * daemon/explain.
+ * file of that name: those on a replay are here, the others in the folder of what they do (`ops.h` there).
  */
 #ifndef FRED_OPS_OPERATIONS_H
 #define FRED_OPS_OPERATIONS_H

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "replay/target.h"
+#include "target/target.h"
 
 #define FORKED_MAX 24u
 

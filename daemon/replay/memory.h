@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "replay/target.h"
+#include "target/target.h"
 
 #define MEMORY_POSITIONS 16
 

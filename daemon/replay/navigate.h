@@ -11,7 +11,7 @@
 #include "replay/forked.h"
 #include "replay/memory.h"
 #include "replay/operation.h"
-#include "replay/target.h"
+#include "target/target.h"
 
 struct nav_stats {
 	uint64_t checkpoints, restarts;

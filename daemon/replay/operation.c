@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/jsonx.h"
-#include "replay/target.h"
+#include "target/target.h"
 #include "wire/base64.h"
 
 #define MIN_INTERVAL_NS 50000000ull

@@ -7,7 +7,7 @@
 #ifndef FRED_REPLAY_PARALLEL_H
 #define FRED_REPLAY_PARALLEL_H
 
-#include "replay/target.h"
+#include "target/target.h"
 
 /* The event up to which threads can overlap; 0: not at all. */
 uint64_t parallel_bound(struct target *t);

@@ -5,8 +5,8 @@
 #include "base/jsonx.h"
 #include "reclog/host.h"
 #include "reclog/procs.h"
-#include "replay/logs.h"
 #include "rlog/replay.h"
+#include "target/logs.h"
 
 static int check_replayable(const struct rec *rec, struct err *e)
 {

@@ -6,7 +6,7 @@
 #ifndef FRED_REPLAY_SEGMENT_H
 #define FRED_REPLAY_SEGMENT_H
 
-#include "replay/target.h"
+#include "target/target.h"
 #include "trace/trace.h"
 
 struct segment {

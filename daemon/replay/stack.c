@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "reclog/caller.h"
+#include "describe/caller.h"
 #include "reclog/sources.h"
 #include "rlog/replay.h"
 

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "gdb/gdb.h"
 #include "reclog/rec.h"
-#include "replay/target.h"
+#include "target/target.h"
 
 struct thread_name {
 	uint32_t ordinal;

@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "localsearch/line.h"
 #include "replay/segment.h"
 #include "trace/alias.h"
 #include "trace/budget.h"
 #include "trace/group.h"
-#include "trace/line.h"
 #include "trace/words.h"
 #include "visibility/visibility.h"
 

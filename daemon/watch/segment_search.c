@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* segment_search.c: see segment_search.h; the search itself is trace/local.h. */
+/* segment_search.c: see segment_search.h; the search itself is localsearch/local.h. */
 #define LOG_DOMAIN "segment_search"
 #include "watch/segment_search.h"
 

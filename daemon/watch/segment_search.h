@@ -2,15 +2,15 @@
 /*
  * segment_search.h: which instruction of a segment makes the expression bad: stage D of FReD 3.2, which it calls
  * Local-Search. On the linear timeline exactly one thread moves between two neighbouring events. The search itself is
- * trace/local.h; here are its evaluations and the ends of the segment.
+ * localsearch/local.h; here are its evaluations and the ends of the segment.
  */
 #ifndef FRED_WATCH_SEGMENT_SEARCH_H
 #define FRED_WATCH_SEGMENT_SEARCH_H
 
 #include "expr/expr.h"
+#include "localsearch/local.h"
 #include "replay/operation.h"
 #include "search/pred.h"
-#include "trace/local.h"
 #include "watch/statements.h"
 
 struct segment_search {
@@ -20,7 +20,7 @@ struct segment_search {
 	struct expr_value before, after;
 	/* Set by the caller: */
 	uint64_t nth; /* which transition of the segment, from 1; 0: the last one ... */
-	uint64_t lasting_ns; /* ... as far as this time shows; 0: the default (trace/local.h) */
+	uint64_t lasting_ns; /* ... as far as this time shows; 0: the default (localsearch/local.h) */
 	uint64_t begin_pc, begin_hits; /* the search begins here; 0: with the segment */
 	uint64_t end_pc, end_hits; /* the segment ends here before its event; 0: it does not */
 	struct statements *statements; /* values between two of them count; NULL: between any two instructions */

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "replay/advice.h"
+#include "target/advice.h"
 
 #define LOOKS 400u
 #define LOOKS_BY_GDB 16u /* each costs some 0.1 s */

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "reclog/describe.h"
+#include "describe/describe.h"
 #include "reclog/reading.h"
 #include "timetravel/cursor_int.h"
 #include "why/why.h"

@@ -10,8 +10,8 @@
 #ifndef FRED_WHY_WHY_H
 #define FRED_WHY_WHY_H
 
-#include "explain/flow_int.h"
-#include "explain/inspect.h"
+#include "chain/inspect.h"
+#include "flow/flow_int.h"
 
 struct why_step;
 

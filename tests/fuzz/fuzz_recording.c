@@ -8,16 +8,16 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "describe/counts.h"
+#include "describe/damage.h"
+#include "describe/describe.h"
+#include "describe/traps.h"
 #include "rec_made.h"
-#include "reclog/counts.h"
-#include "reclog/damage.h"
-#include "reclog/describe.h"
 #include "reclog/files.h"
 #include "reclog/host.h"
 #include "reclog/procs.h"
 #include "reclog/sources.h"
 #include "reclog/timeline.h"
-#include "reclog/traps.h"
 
 enum { EVENTS_MAX = 500 };
 

@@ -400,7 +400,7 @@ static char **build_env(char *const *envp, int ours)
 		p = fmt_str(p, end, ":");
 		str = p;
 		p = fmt_str(p, end, G.rec);
-		while (p - str < 24) /* at least as long as a replay's path of it, see replay/program.c */
+		while (p - str < 24) /* at least as long as a replay's path of it, see target/program.c */
 			p = fmt_str(p, end, "/");
 	}
 	out[k] = 0;

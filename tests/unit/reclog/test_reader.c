@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "describe/describe.h"
 #include "logbuild.h"
-#include "reclog/describe.h"
 #include "reclog/reader.h"
 
 /* One record of most kinds, with operands of many lengths. */

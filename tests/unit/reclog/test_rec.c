@@ -18,9 +18,9 @@
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "describe/counts.h"
+#include "describe/describe.h"
 #include "logbuild.h"
-#include "reclog/counts.h"
-#include "reclog/describe.h"
 #include "reclog/timeline.h"
 
 /* Two processes: an exec'd one with two threads and a fork of it. */

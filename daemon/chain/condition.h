@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * condition.h: a condition that the program checked, as its source has it around a line. All but condition_at is pure:
+ * text in, text out.
+ */
+#ifndef FRED_CHAIN_CONDITION_H
+#define FRED_CHAIN_CONDITION_H
+
+#include "chain/inspect.h"
+
+struct condition {
+	char *text; /* malloc'd; NULL: there is none, or the source is not understood */
+	char *all; /* of a loop: all of it, without comments and literals; malloc'd, else NULL */
+	bool negated; /* the statement is in the `else` branch */
+	bool effects; /* evaluating it would change something */
+	bool chooses; /* it is the value of a switch, not a condition that is true or false */
+	int from, to; /* its lines, from 1 */
+};
+
+/* The condition of the innermost `if` or `switch` around a line of source. Pure. */
+void condition_around(const char *source, int line, struct condition *c);
+/*
+ * As that; or the condition of the innermost loop whose first statement the line is, or in whose condition it is: what
+ * a statement that waits is waiting for.
+ */
+void condition_of_wait(const char *source, int line, struct condition *c);
+/* The condition of the innermost loop around the line: the loop goes on while it is true. */
+void condition_of_loop(const char *source, int line, struct condition *c);
+/* One of these, at the statement of a frame. */
+typedef void condition_finder(const char *source, int line, struct condition *c);
+void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c);
+/* A condition that holds if the statement is not executed: it is true while all is well. malloc'd. */
+char *condition_good(const struct condition *c);
+void condition_fini(struct condition *c);
+
+/* Does the loop go along a list, by "NAME = NAME->FIELD"? *name and *field, malloc'd. Pure. */
+bool condition_list_walked(const char *loop, char **name, char **field);
+/* The array, as "p->names", to an element of which a statement assigns, if it assigns to one and to nothing that is not
+ * clear; malloc'd, else NULL. Pure. */
+char *condition_assigned_array(const char *statement);
+
+/*
+ * With values in the places of a frame's variables, is it about numbers alone, as "!(((int)0x3) == 3)"? Nothing turns
+ * that. false: it is not, or that is not known. Pure.
+ */
+bool condition_is_of_numbers(const char *expr);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * explain.h: from a failure back to its cause, without an expression of the user's. The replay goes to the failure,
+ * whose kind follows from how the program ended and from the libc functions on its stack (explain/failure.h). Then the
+ * search goes back: for a condition that the program itself has checked, by reverse-watch (explain/condition_search.h);
+ * for a value, from instruction to instruction (flow/flow.h). Each step of the chain is a state in which the program
+ * stood; nothing is claimed that was not seen there.
+ *
+ * The program is moved along the timeline by timetravel/cursor.h.
+ */
+#ifndef FRED_CHAIN_EXPLAIN_H
+#define FRED_CHAIN_EXPLAIN_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "chain/chain.h"
+#include "gdb/gdb.h"
+#include "insn/insn.h"
+#include "reclog/procs.h"
+#include "replay/navigate.h"
+#include "replay/operation.h"
+#include "timetravel/cursor.h"
+
+struct explain;
+struct flow;
+/* Ways that lead from a lower file of this folder to a higher one. op_explain.c fills it. */
+struct explain_ways {
+	int (*flow_on)(struct flow *f, struct err *e); /* flow_int.h */
+	int (*timed_out)(struct explain *x, struct err *e); /* vain.h */
+	int (*closed)(struct explain *x, struct err *e); /* descriptor.h */
+};
+
+struct explain {
+	const struct explain_ways *ways;
+	struct rec *rec;
+	struct op_ctx *ctx;
+	uint32_t process;
+	struct procs_ending ending;
+	struct nav nav;
+	bool have_nav;
+	struct cursor t;
+	struct gdb *g;
+	pid_t tid; /* of the thread that failed */
+	struct timeline_point at; /* its last visible state */
+	bool no_code; /* its last state cannot be reached by its PC: there is no code there, or for another reason */
+	struct chain_failure failure;
+	struct chain chain;
+	struct strv notes;
+	json_t *damage; /* as in fredctl(1); NULL: the heap was not damaged, or not looked at */
+	json_t *threads; /* as in fredctl(1); NULL: not shown */
+	bool counted; /* the value that was followed is a counter of a loop, or a pointer that one moves on */
+	/* flow_register.c: where a pointer to nothing, or a 0 that was compared, was returned last: the function's
+	 * return, the place of its return address, and how many steps the chain had; slot 0: nowhere */
+	struct {
+		struct timeline_point at;
+		uint64_t slot;
+		size_t steps;
+	} returned;
+	bool allocated; /* the value that was followed is the address of a new block */
+	uint64_t memory; /* the address that a value was followed to last; 0: none */
+	size_t kept; /* flow_memory.c: the steps up to the last copy of the value to an object's memory; 0: none */
+	enum chain_end end;
+	char *end_text;
+	bool found; /* the chain leads to a cause */
+	unsigned depth; /* steps at most */
+	uint64_t until; /* of t.work, after which nothing more is begun: a limit in time would give other answers under
+			   load */
+};
+
+/* Sets why the chain ends; later calls change nothing. */
+void explain_end(struct explain *x, enum chain_end end, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The same, but replaces what was set before. */
+void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Takes back why the chain ends. */
+void explain_reopen(struct explain *x);
+void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * Moving back has failed with e. True if it took too long, or if a state could not be found again: then the chain so
+ * far is valid. The replay is ended, the program stands nowhere.
+ */
+bool explain_may_go_on(struct explain *x, const struct err *e);
+#define EXPLAIN_MOST 100000u /* of t.work */
+/* Sets x->until to `most` from now on, or to what it is if that is less; returns what it was. */
+uint64_t explain_limit(struct explain *x, uint64_t most);
+/* Has the chain ended, or is there no time or room for a further step? Then sets why it ends. */
+bool explain_is_over(struct explain *x);
+/* Moves the program to its failure again. */
+int explain_goto_failure(struct explain *x, struct err *e);
+/* The registers of a thread where the program stands. */
+int explain_regs(struct explain *x, pid_t tid, struct user_regs_struct *r, struct err *e);
+/* The instruction at its PC: code has room for INSN_BYTES. */
+int explain_insn(struct explain *x, const struct user_regs_struct *r, uint8_t *code, struct insn *i, struct err *e);
+
+#endif

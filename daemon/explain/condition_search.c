@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/* condition_search.c: see condition_search.h. */
+#define LOG_DOMAIN "explain"
+#include "explain/condition_search.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "expr/rewrite.h"
+#include "flow/flow.h"
+#include "replay/show.h"
+#include "timetravel/cursor_int.h"
+#include "watch/watch.h"
+
+/* ---- the search ---- */
+
+#define SETTLE_MAX 6u
+#define LATER_NS 3000000000u /* to know that a transition is the last one */
+#define WATCH_MS 500u /* what a search costs; see cursor.h */
+
+/* What a reverse-watch found. */
+struct transition {
+	struct step step; /* its words come when it is told */
+	struct strv notes;
+	bool found, may_be_later, had_value;
+	bool told; /* the chain owns the step */
+};
+
+static void read_transition(struct transition *t, const struct watch_result *r)
+{
+	json_auto_t *position = watch_position_json(r);
+
+	t->found = true;
+	t->may_be_later = r->may_be_later;
+	t->had_value = r->had_value;
+	t->step = (struct step){
+		.role = STEP_TRANSITION,
+		.at = r->at,
+		.before = r->before ? xstrdup(r->before) : NULL,
+		.after = r->after ? xstrdup(r->after) : NULL,
+		.thread = json_incref(json_object_get(position, "thread")),
+		.location = show_location(&r->stack.location),
+		.backtrace = show_frames(&r->stack),
+	};
+	strv_add_all(&t->notes, (const char *const *)r->notes.s);
+}
+
+static void drop_transition(struct transition *t)
+{
+	struct chain one = {0};
+
+	if (t->found && !t->told)
+		chain_add(&one, &t->step);
+	chain_fini(&one);
+	strv_fini(&t->notes);
+	t->found = false;
+}
+
+static bool has_no_value(const struct transition *t)
+{
+	return !t->had_value;
+}
+
+/* text: the expression. The step goes to the chain, of which t->step is a view from then on. */
+static void add_transition(struct explain *x, struct transition *t, const char *text)
+{
+	struct step *s = &t->step;
+	const char *is = s->after ? s->after : "?";
+
+	s->expression = xstrdup(text);
+	s->words = has_no_value(t)
+			   ? str_fmt("from this statement on `%s' is wrong: it is %s; before it had no value", text, is)
+			   : str_fmt("this turned `%s': it was %s, became %s", text, s->before, is);
+	chain_add(&x->chain, s);
+	t->told = true;
+	if (!has_no_value(t))
+		strv_add_all(&x->notes, (const char *const *)t->notes.s);
+	if (t->may_be_later && !has_no_value(t))
+		explain_note(x, "`%s' may have turned again later: `fredctl reverse-watch --last' looks for that",
+			     text);
+}
+
+/* Returns enum watch_outcome or -1; t is empty before. inside: it is false at both ends. The cursor stands nowhere
+ * afterwards. */
+static int watch_from(struct explain *x, const char *expr, const char *good, const char *bad, bool inside,
+		      struct transition *t, struct err *e)
+{
+	struct watch_params p = {
+		.expr = expr, .good = good, .bad = bad, .inside = inside, .exact = true, .later_ns = LATER_NS};
+	struct watch_result r = {0};
+	struct err ignored;
+	int got;
+
+	if (cursor_leave(&x->t, &ignored))
+		log_warn("%s", ignored.text);
+	target_kill(&x->nav.t);
+	x->t.work += WATCH_MS;
+	got = watch_process(x->rec, x->process, &p, x->g, x->ctx, &r, e);
+	if (got == WATCH_FOUND)
+		read_transition(t, &r);
+	watch_result_fini(&r);
+	return got;
+}
+
+static int watch(struct explain *x, const char *expr, const char *bad, bool inside, struct transition *t, struct err *e)
+{
+	return watch_from(x, expr, NULL, bad, inside, t, e);
+}
+
+/*
+ * It is false at both ends. What is to be searched may be in the segment of the bad end, which the first search has
+ * seen as far as that position only: it is looked at up to the next event.
+ */
+static int watch_in_between(struct explain *x, const char *expr, const char *bad, struct transition *t, struct err *e)
+{
+	uint64_t until = bad ? strtoull(bad, NULL, 10) : 0;
+	cleanup_free char *good = NULL, *next = NULL, *here = NULL, *after = NULL;
+	int got = watch(x, expr, bad, true, t, e);
+
+	if (got != WATCH_EQUAL || !bad)
+		return got;
+	here = str_fmt("%llu", (unsigned long long)until);
+	if (until < nav_total(&x->nav))
+		after = str_fmt("%llu", (unsigned long long)until + 1);
+	got = watch_from(x, expr, here, after, true, t, e);
+	if (got == WATCH_FOUND && t->step.at.event > until) {
+		drop_transition(t);
+		got = WATCH_EQUAL;
+	}
+	if (got == WATCH_EQUAL && condition_find_good(x, expr, bad, true, &good, &next, e))
+		return -1;
+	return good ? watch_from(x, expr, good, bad, false, t, e) : got;
+}
+
+/* Is a line of the program's known for it? What changes where none is, as before `main`, is no statement about an
+ * object of the program's. */
+static bool has_line(const struct transition *t)
+{
+	return json_is_string(json_object_get(t->step.location, "file"));
+}
+
+/*
+ * While a function changes an object, a condition of it may hold for a moment that was false before. So a transition
+ * counts only if the condition held before the outermost function's statement, too: else the one that made it false
+ * then is what is looked for. expr: of no variables of a frame.
+ */
+static int settle(struct explain *x, const char *expr, struct transition *t, struct err *e)
+{
+	bool earlier = t->found;
+
+	for (unsigned n = 0; n < SETTLE_MAX && earlier; n++) {
+		cleanup_free char *at = NULL, *good = NULL, *next = NULL;
+		struct transition first = {0};
+		int got;
+
+		if (has_no_value(t) || !t->step.at.pc || !t->step.at.hits)
+			return 0;
+		at = str_fmt("%llu/0x%llx#%llu", (unsigned long long)t->step.at.event,
+			     (unsigned long long)t->step.at.pc, (unsigned long long)t->step.at.hits);
+		if (condition_find_good(x, expr, at, false, &good, &next, e))
+			return -1;
+		if (!good || !next)
+			return 0;
+		got = watch_from(x, expr, good, next, false, &first, e);
+		earlier = got == WATCH_FOUND && !has_no_value(&first) && has_line(&first);
+		if (earlier) {
+			drop_transition(t);
+			*t = first;
+		} else {
+			drop_transition(&first);
+		}
+		if (got < 0 && e->kind == ERR_CANCELLED)
+			return -1;
+	}
+	return 0;
+}
+
+/* The statement that made the variable: its value may have come from elsewhere. */
+static int follow_on(struct explain *x, const struct timeline_point *at, struct err *e)
+{
+	if (!at->pc || !at->hits)
+		return 0;
+	if (cursor_goto_point(&x->t, at, e))
+		return -1;
+	return flow_follow_write(x, x->t.in.seg.tid, e);
+}
+
+/* The expression with the variables of its frame replaced by their values at the failure. malloc'd; NULL: nothing to
+ * replace. */
+static char *freeze(struct inspect *p, int level, const char *expr)
+{
+	struct err ignored;
+	char *out = NULL;
+	bool pointer = false;
+
+	if (expr_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored) || str_eq(out, expr)) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+/*
+ * An object on the stack is there while the function lasts whose variable it is: its name, of the first address in the
+ * expression that is on a stack; "": there is none.
+ */
+static void find_owner(struct inspect *p, const char *frozen, char owner[128])
+{
+	*owner = '\0';
+	for (const char *s = frozen; s && (s = strstr(s, "0x")) && !*owner; s += 2) {
+		uint64_t addr = strtoull(s, NULL, 16);
+
+		if (inspect_birth(p, addr, owner, 128) == 0)
+			*owner = '\0';
+	}
+}
+
+/* Was that function running there? */
+static bool is_alive(const struct transition *t, const char *owner)
+{
+	const json_t *frame;
+	size_t i;
+
+	json_array_foreach(t->step.backtrace, i, frame)
+	{
+		const char *name = json_string_value(json_object_get(frame, "function"));
+
+		size_t len = name ? strlen(name) : 0;
+
+		if (len && !strncmp(name, owner, len) && (!owner[len] || owner[len] == '('))
+			return true;
+	}
+	return !*owner;
+}
+
+static bool is_same_state(const struct transition *a, const struct transition *b)
+{
+	return a->step.at.event == b->step.at.event && a->step.at.pc == b->step.at.pc &&
+	       a->step.at.hits == b->step.at.hits;
+}
+
+/*
+ * Was a found before b found? 1: yes; 0: no, or they are one. In one segment, b is the later one if it only says where
+ * a variable of the failing statement begins; else it is looked for from b on back. The cursor may stand anywhere
+ * afterwards. -1: the replay failed.
+ */
+static int is_before(struct explain *x, const struct transition *a, const struct transition *b, struct err *e)
+{
+	const struct timeline_point *first = &a->step.at, *second = &b->step.at;
+	struct timeline_point at = {0};
+	struct stop stop = {0};
+	int r;
+
+	if (first->event != second->event)
+		return first->event < second->event;
+	if (has_no_value(b))
+		return 1;
+	if (!first->pc || !first->hits || !second->pc || !second->hits || is_same_state(a, b))
+		return 0;
+	if (first->pc == second->pc)
+		return first->hits < second->hits;
+	if (cursor_goto_point(&x->t, second, e))
+		return -1;
+	breaks_add(&x->t.breaks, first->pc, 0);
+	r = cursor_back_continue(&x->t, &stop, e);
+	breaks_fini(&x->t.breaks);
+	if (r || (stop.kind == STOP_BREAK && cursor_where(&x->t, &at, e)))
+		return -1;
+	return stop.kind == STOP_BREAK && at.event == first->event && at.hits >= first->hits;
+}
+
+/* Is it in the function that failed? Then it has set one of its variables, or arguments. */
+static bool is_in_failing(const struct explain *x, const struct transition *t)
+{
+	return chain_same_place(x->chain.v[0].location, t->step.location, false);
+}
+
+/* The statement has set a variable: as far as it only copied the value, to where that came from. */
+static int follow_variable(struct explain *x, const struct transition *t, const char *expr, struct err *e)
+{
+	size_t before = x->chain.n;
+
+	x->end = END_OPEN;
+	if (follow_on(x, &t->step.at, e) && !explain_may_go_on(x, e))
+		return -1;
+	if (chain_led_nowhere(x->end)) {
+		chain_cut(&x->chain, before);
+		x->end = END_OPEN;
+	}
+	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
+	return 0;
+}
+
+static int search(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad,
+		  struct err *e)
+{
+	struct transition own = {0}, object = {0};
+	bool same; /* what changed it is no variable of the frame */
+	bool numbers = frozen && condition_is_of_numbers(frozen);
+	struct err why = {0};
+	int r = watch(x, expr, bad, false, &own, e), of_object = 1;
+
+	if (r < 0 && e->kind != ERR_INTERNAL && e->kind != ERR_USAGE)
+		return -1;
+	if (r)
+		why = *e;
+	if (frozen && !numbers)
+		of_object = watch(x, frozen, bad, false, &object, e);
+	if (object.found && has_no_value(&object)) {
+		drop_transition(&object);
+		of_object = WATCH_EQUAL;
+	}
+	if (frozen && !numbers && of_object == WATCH_EQUAL) /* at the start it was false too, or had no value */
+		of_object = watch_in_between(x, frozen, bad, &object, e);
+	if (of_object < 0 && e->kind == ERR_CANCELLED) {
+		drop_transition(&own);
+		return -1;
+	}
+	same = !frozen || (own.found && object.found && is_same_state(&own, &object));
+	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner)))
+		drop_transition(&object);
+	/* of a variable of the failing function: that it got its first value there is known already */
+	if (object.found && own.found && has_no_value(&own) && *owner && is_in_failing(x, &object))
+		drop_transition(&object);
+	if (object.found && own.found) {
+		int before = is_before(x, &object, &own, e);
+
+		if (before < 0 && !explain_may_go_on(x, e)) {
+			drop_transition(&own);
+			drop_transition(&object);
+			return -1;
+		}
+		if (before <= 0)
+			drop_transition(&object);
+	}
+	if (!own.found && !object.found) {
+		explain_note(x, "`%s': %s", expr, why.text);
+		return 1;
+	}
+	if (settle(x, frozen ? frozen : expr, same ? &own : &object, e)) {
+		drop_transition(&own);
+		drop_transition(&object);
+		return -1;
+	}
+	if (own.found)
+		add_transition(x, &own, expr);
+	if (object.found) {
+		add_transition(x, &object, expr);
+		explain_note(x, "with the variables of the failing statement as they were there, `%s' is `%s'", expr,
+			     frozen);
+	}
+	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
+	x->found = true;
+	if (!object.found && (has_no_value(&own) || is_in_failing(x, &own))) {
+		size_t told = x->chain.n;
+
+		x->allocated = false;
+		r = follow_variable(x, &own, expr, e);
+		if (!r && has_no_value(&own) &&
+		    x->allocated) /* where the object is from says nothing of what is in it */
+			chain_cut(&x->chain, told);
+		if (!r && has_no_value(&own) && x->chain.n == told)
+			r = CONDITION_BEGINS;
+	} else {
+		r = 0;
+	}
+	drop_transition(&own);
+	drop_transition(&object);
+	return r;
+}
+
+/* As search, with values of the frame's variables in their places. */
+static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad,
+			  struct err *e)
+{
+	struct transition t = {0};
+	int got;
+
+	if (condition_is_of_numbers(frozen))
+		return 1;
+	got = watch(x, frozen, bad, false, &t, e);
+	if (got == WATCH_EQUAL) /* at the start it was false too */
+		got = watch_in_between(x, frozen, bad, &t, e);
+	if (got < 0 && e->kind == ERR_CANCELLED)
+		return -1;
+	if (!t.found || has_no_value(&t) || !has_line(&t) || !is_alive(&t, owner)) {
+		drop_transition(&t);
+		return 1;
+	}
+	add_transition(x, &t, expr);
+	drop_transition(&t);
+	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
+	x->found = true;
+	return 0;
+}
+
+char *condition_freeze(struct inspect *p, int level, const char *expr)
+{
+	char *frozen = freeze(p, level, expr);
+
+	return frozen ? frozen : xstrdup(expr);
+}
+
+/* "0", "0x0", "false", "0 '\\000'" */
+static bool is_false(const struct transition *t)
+{
+	const char *after = t->step.after;
+	char *end;
+
+	return after && (str_starts(after, "false") || (strtoull(after, &end, 0) == 0 && end > after));
+}
+
+/* Is it a statement of the program's, while the function was running whose variable the expression is about? */
+static bool is_turn(const struct transition *t, const char *owner)
+{
+	return !has_no_value(t) && has_line(t) && is_false(t) && is_alive(t, owner);
+}
+
+int condition_turned(struct explain *x, const char *text, const char *frozen, const char *owner, const char *bad,
+		     struct err *e)
+{
+	cleanup_free char *good = NULL, *next = NULL;
+	struct transition t = {0};
+	int got;
+
+	if (condition_is_of_numbers(frozen))
+		return 1;
+	got = watch(x, frozen, bad, false, &t, e);
+	if (got == WATCH_EQUAL) { /* at the start it was false too */
+		got = watch_in_between(x, frozen, bad, &t, e);
+	} else if (got == WATCH_FOUND && !is_turn(&t, owner)) { /* at the start, other things were in the memory */
+		drop_transition(&t);
+		if (condition_find_good(x, frozen, bad, true, &good, &next, e))
+			return -1;
+		got = good ? watch_from(x, frozen, good, next ? next : bad, false, &t, e) : WATCH_EQUAL;
+	}
+	if (got < 0 && (e->kind == ERR_CANCELLED || gdb_dead(x->g)))
+		return -1;
+	if (got || !is_turn(&t, owner)) {
+		drop_transition(&t);
+		return 1;
+	}
+	add_transition(x, &t, text);
+	drop_transition(&t);
+	return 0;
+}
+
+/* Calls of the object's own methods, which GDB does not find without it. malloc'd; NULL: there are none. */
+static char *with_this(struct inspect *p, int level, const char *expr)
+{
+	cleanup_free char *this = inspect_eval(p, level, "this");
+	struct buf b = {0};
+	bool any = false;
+
+	for (const char *s = expr; this && *s;) {
+		size_t n = 0;
+
+		while (isalnum((unsigned char)s[n]) || s[n] == '_')
+			n++;
+		if (n && !isdigit((unsigned char)*s) && s[n] == '(' && !(s > expr && strchr(".>:", s[-1]))) {
+			cleanup_free char *method = str_fmt("sizeof(this->%.*s)", (int)n, s),
+					  *known = inspect_eval(p, level, method);
+
+			if (known) {
+				buf_add_str(&b, "this->");
+				any = true;
+			}
+		}
+		n = n ? n : 1;
+		buf_add(&b, s, n);
+		s += n;
+	}
+	if (any)
+		return buf_steal(&b);
+	buf_fini(&b);
+	return NULL;
+}
+
+int condition_search(struct explain *x, struct inspect *p, int level, const char *given, enum condition_of of,
+		     struct err *e)
+{
+	cleanup_free char *own = with_this(p, level, given);
+	const char *expr = own ? own : given;
+	char owner[128];
+	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = inspect_eval(p, level, truth),
+			  *frozen = NULL;
+	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->at.event,
+					 (unsigned long long)p->at.pc, (unsigned long long)p->at.hits);
+
+	/* what has no value for GDB, as a function of libc without its type, may have one for the search */
+	if (value && !str_eq(value, "0")) {
+		explain_note(x, "`%s' is not false at the failure: it is not searched for", expr);
+		inspect_close(p);
+		return 1;
+	}
+	frozen = freeze(p, level, expr);
+	find_owner(p, frozen, owner);
+	inspect_close(p);
+	op_progress(x->ctx, 0.4, "searching for what turned the condition");
+	if (of == CONDITION_OF_OBJECTS)
+		return search_objects(x, expr, frozen ? frozen : expr, owner, bad, e);
+	return search(x, expr, frozen, owner, bad, e);
+}

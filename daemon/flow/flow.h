@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow.h: where a value came from. Follows it back over loads, stores and moves, as long as these only
+ * copied it or added constants, to the statement that made it.
+ */
+#ifndef FRED_FLOW_FLOW_H
+#define FRED_FLOW_FLOW_H
+
+#include "chain/explain.h"
+
+/*
+ * The program stands in thread tid, where the value is at l. Adds steps to the chain and sets why it ends. pointer: the
+ * value is an address, or was meant to be one. -1: the replay failed.
+ */
+int flow_follow(struct explain *x, pid_t tid, const struct insn_loc *l, bool pointer, struct err *e);
+/* The same for an index, or a part of an address. */
+int flow_follow_index(struct explain *x, pid_t tid, const struct insn_loc *l, struct err *e);
+/* The same for the value that the instruction at the PC writes to memory; the chain has that step already. */
+int flow_follow_write(struct explain *x, pid_t tid, struct err *e);
+/*
+ * Moves back to the state before the last write to [addr, addr + len), at most 8 bytes, or to the 8 bytes at `birth`,
+ * whose writing begins the life of the object (0: none). 1: nothing was written since the program began; 2: given up,
+ * the chain has ended.
+ */
+int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
+/*
+ * The program stands at a branch that decides whether a loop goes on: what its counter was compared with is followed.
+ * 0: the chain has ended; 1: that is not known, or a constant; -1.
+ */
+int flow_follow_bound(struct explain *x, pid_t tid, struct err *e);
+/* The same of the last write to any of n places, at most 4: *which it is. */
+int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e);
+
+/*
+ * flow_overrun.c: the instruction at `at`, of the statement at `location`, has written to l, and meant `object`. Where
+ * the compiler has made one store of several statements, that one does not name the object: adds the one that made the
+ * value, if it assigns to the object. The travel stands nowhere in particular afterwards.
+ */
+int flow_tell_assignment(struct explain *x, const struct timeline_point *at, const json_t *location,
+			 const struct insn_loc *l, const char *object, struct err *e);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow_birth.c: what was never written in the life of its memory: a block since it was allocated, a variable since its
+ * function was called.
+ */
+#include "flow/flow_int.h"
+
+#include <string.h>
+
+#include "base/maps.h"
+#include "base/str.h"
+#include "chain/inspect.h"
+#include "rlog/replay.h"
+#include "timetravel/cursor_int.h"
+
+static bool is_on_stack(struct explain *x, uint64_t addr)
+{
+	struct mapping m;
+
+	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
+}
+
+void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect)
+{
+	if (f->trial || is_on_stack(f->x, f->l.addr))
+		return;
+	if (copies && effect == INSN_COPIES && f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f))
+		f->x->kept = f->x->chain.n;
+}
+
+/*
+ * The value is a null pointer that the object has had since it was allocated, as by calloc: that is no mistake. Was it
+ * copied to another object by a statement? Then that is the one to ask about, and the chain ends there.
+ */
+static bool was_kept(struct flow *f, const char *name)
+{
+	struct explain *x = f->x;
+
+	if (f->trial || !x->kept || x->kept > x->chain.n || !flow_is_zero(f))
+		return false;
+	chain_cut(&x->chain, x->kept);
+	explain_end(x, END_COMPUTED, "the statement copied a null pointer, which %s was since it was allocated", name);
+	return true;
+}
+
+void flow_never_written(struct flow *f, const char *name)
+{
+	struct mapping m;
+
+	if (!maps_find(cursor_memory(&f->x->t), f->l.addr, &m))
+		m.path[0] = '\0';
+	if (str_eq(m.path, "[stack]"))
+		explain_end(f->x, END_INITIAL,
+			    "%s has had this value since the program was started: an argument, or its environment",
+			    name);
+	else if (m.path[0] == '/' || m.path[0] == '\0')
+		explain_end(f->x, END_INITIAL, "%s has had this value from the beginning: nothing ever wrote to it",
+			    name);
+	else
+		explain_end(f->x, END_NEVER_WRITTEN, "%s was never written to", name);
+}
+
+int flow_at_birth(struct flow *f, const char *name, const char *function, const struct object *o, bool indexed,
+		  struct err *e)
+{
+	struct explain *x = f->x;
+	struct user_regs_struct r;
+	struct inspect p = {0};
+	int got = FLOW_ENDED;
+
+	if (inspect_open(&p, x, e) || explain_regs(x, x->t.in.seg.tid, &r, e)) {
+		got = -1;
+	} else if (*function) {
+		explain_end(x, END_NEVER_WRITTEN,
+			    "%s was not set in this call of %s: it still has what lay there before", name, function);
+	} else {
+		const char *who = inspect_function(&p, 0);
+		bool frees = flow_is_one_of(who, flow_freeing);
+
+		if (!visibility_is_shim(&x->t.visibility, r.rip)) {
+			inspect_step(&p, STEP_WRITE, name, NULL, NULL, "this wrote over malloc's own data of %s", name);
+			explain_end(x, END_COMPUTED, "the heap was damaged");
+		} else if (frees) {
+			inspect_step(&p, STEP_FREE, name, NULL, NULL,
+				     "the block with %s was freed here, and used afterwards", name);
+			explain_end(x, END_FREED, "the memory was used after it was freed");
+		} else if (o->heap && o->len && f->l.addr + f->l.len > o->lo + o->len) {
+			inspect_step(&p, STEP_ALLOC, name, NULL, NULL,
+				     "%s allocated the block of %llu bytes, past whose end the value was read", who,
+				     (unsigned long long)o->len);
+			explain_end(x, END_NEVER_WRITTEN, "the block is too small for what was read");
+		} else if (str_eq(who, "calloc") && was_kept(f, name)) {
+			;
+		} else if (str_eq(who, "calloc") && indexed && flow_is_zero(f)) {
+			/* that an element is empty is no mistake of the allocation */
+			explain_end(x, END_UNKNOWN, "nothing was put into %s since calloc allocated it", name);
+		} else {
+			inspect_step(&p, STEP_ALLOC, name, NULL, NULL, "%s allocated the block with %s", who, name);
+			explain_end(x, END_NEVER_WRITTEN, "%s was never set since then: it has what was there before",
+				    name);
+		}
+	}
+	inspect_close(&p);
+	return got;
+}
+
+bool flow_is_call(struct explain *x)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+	struct insn i;
+
+	return explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
+	       explain_insn(x, &r, code, &i, &ignored) || insn_kind(&i) == INSN_CALL;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* flow_int.h: what the files of flow share. flow.c uses flow_memory.c and flow_register.c, and these flow_value.c. */
+#ifndef FRED_FLOW_FLOW_INT_H
+#define FRED_FLOW_FLOW_INT_H
+
+#include "chain/inspect.h"
+#include "flow/flow.h"
+
+struct flow {
+	struct explain *x;
+	pid_t tid;
+	struct insn_loc l; /* where the value is, in the current state */
+	uint8_t value[8]; /* of it, little-endian */
+	bool pointer;
+	uint64_t last; /* the memory that the last step of the chain was written to; 0: none */
+	struct timeline_point stored; /* in front of that write; pc 0: none */
+	uint8_t was[8]; /* the bytes that it replaced */
+	bool derived; /* since then, something was added to the value */
+	bool compared; /* the value is one that was compared, perhaps as a part of a sum */
+	bool trial; /* one of several ways is tried */
+	uint64_t adds; /* the instruction that has added to its register last; 0: none */
+	bool to_memory; /* the trial ends where the value was read from memory */
+	bool number; /* it is an index, or a part of an address: that it was computed from a number is no error */
+	bool read_as_pointer; /* the statement that read it from memory names it as a pointer */
+	bool dangling; /* it is the address of a variable whose frame was left */
+	uint64_t mark; /* flow_stale.c: a word whose writing ends a life of the memory; 0: none */
+	bool crossed; /* that was met ... */
+	struct timeline_point crossing; /* ... and the program stood here, in front of the first one; pc 0: not kept */
+	bool ended; /* it ends the trial */
+};
+
+enum next { FLOW_ON = 0, FLOW_ENDED = 1, FLOW_TURNED = 2 /* f is about another value now */ };
+
+/* Both move back to where the value was before; enum next, or -1. */
+int flow_memory(struct flow *f, struct err *e);
+int flow_register(struct flow *f, struct err *e);
+
+/* What had set a register: where the cursor stands. */
+enum setter {
+	SETTER_ON = 0, /* inside flow_register.c only */
+	SETTER_INSN, /* in front of the instruction that set it: regs, origin */
+	SETTER_CALL, /* in front of a call that may pass it on; the search goes on from there */
+	SETTER_LIBRARY, /* in front of a call of the recorder, which returned it */
+	SETTER_INSIDE, /* in front of a call of the recorder, inside of which it was: an argument of that call, perhaps
+			*/
+	SETTER_BEGIN, /* at the beginning of what the recorder called, or of the thread */
+	SETTER_LOST, /* given up: x->end says why */
+};
+struct flow_setter {
+	struct user_regs_struct regs;
+	struct insn_origin origin;
+	unsigned steps;
+	uint64_t marked; /* the word at flow.mark */
+	bool far; /* flow_far_back was tried */
+};
+void flow_setter_begin(struct flow_setter *s);
+/* f->l is a register: back to what had set it: enum setter, or -1. Called again after SETTER_CALL, it goes on. */
+int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e);
+/*
+ * flow_far.c: from inside a function, over any number of instructions, back to the last one of it that may have set
+ * f->l, to after a call that may have, or to its entry. kept: calls keep the register. *regs: of that state. 1: it is
+ * not found, and the cursor stands where it stood.
+ */
+int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, struct err *e);
+/*
+ * The value existed when its thread began. If it was the thread's argument, goes to the creation of the thread. 0: f->l
+ * is what the creator passed. 1: that is not where it came from; 2: it was another value: the chain has ended.
+ */
+int flow_to_creator(struct flow *f, struct err *e);
+/*
+ * GDB is attached at `here`, in a function of libc that copies: *dest and *source of the copy. 0: not known. The cursor
+ * stands where it stood.
+ */
+int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
+		      struct err *e);
+
+/* Where what the store i to l was meant for begins, as its registers have it. 0: that is not known. */
+uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l);
+/*
+ * flow_overrun.c: the array that the statement of p assigns to, if it is what the instruction i means that writes to l,
+ * inside of it or not.
+ */
+bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct insn_loc *l, struct object *o);
+
+/*
+ * The operand of the instruction at r->rip that reads f->l from memory. by_pointer: only through a register that is not
+ * the stack pointer. false: there is none, or it is the recorder's.
+ */
+bool flow_access(struct flow *f, const struct user_regs_struct *r, bool by_pointer, struct insn_access *a);
+/* The bytes at l in the current state; false: they cannot be read. */
+bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct insn_loc *l, uint8_t v[8]);
+bool flow_is_zero(const struct flow *f);
+/* The value as text, malloc'd. */
+char *flow_text(const struct flow *f, const uint8_t v[8], unsigned len);
+/* Continues with the value at `from`; exactly: it must be the same bytes. */
+int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct insn_loc *from, bool exactly);
+/*
+ * An invalid pointer was made from f->value: was f->value an invalid pointer already? Then making the one from the
+ * other explains nothing.
+ */
+bool flow_was_wrong(const struct flow *f);
+/*
+ * flow_index.c: the program stands anywhere; at `at`, in front of an instruction that reads f->l, which nothing has
+ * written since the program began. If it reads it by an index, that is what is wrong. FLOW_TURNED: f is about the index
+ * now; FLOW_ON: it is not, and the program stands at `at`; -1.
+ */
+int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const char *name, struct err *e);
+/* flow_birth.c: the last step of the chain has written f->l: a null pointer was copied to an object, perhaps. */
+void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect);
+/*
+ * The program stands where the life of the memory begins or ends: at its allocation or free, or the call of `function`
+ * ("": none). o: the object that f->l was read from, by an index or not. enum next, or -1.
+ */
+int flow_at_birth(struct flow *f, const char *name, const char *function, const struct object *o, bool indexed,
+		  struct err *e);
+/* Nothing has written f->l since the program began: says that the chain ends so. */
+void flow_never_written(struct flow *f, const char *name);
+/* Is what it stands in front of a call? Another write of a return address goes over a frame, and begins none. */
+bool flow_is_call(struct explain *x);
+
+/* Does the instruction in front of which the program stands read f->l by an index? */
+bool flow_is_indexed(struct flow *f);
+/* Of several sources of an address, the one that makes it wrong, or that is the index. NULL: nobody can say. */
+const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o);
+
+/* Did the instruction make the value, so that the chain ends there? */
+bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o);
+/* Continues with the operands of the instruction at the PC, whose effect is o: enum next. name: of the value. */
+int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name);
+/*
+ * latest.c: several values were compared. Of those that another thread wrote, the chain follows the one that was
+ * written last: FLOW_ENDED. If no other thread wrote any, f is changed to the value that was written last: FLOW_TURNED.
+ * If not all were read from memory, the chain follows the only one that comes from elsewhere than a constant:
+ * FLOW_ENDED. FLOW_ON: there is no such one. The cursor stands in front of the instruction, before and, but for
+ * FLOW_ENDED, afterwards; -1.
+ */
+int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
+/*
+ * latest.c: the cursor stands in front of an instruction that computes a value from o. If o was read from the memory to
+ * which the value is written, has another thread written there in between? FLOW_ENDED: yes, that write was lost, which
+ * is the cause; FLOW_ON: no, and the cursor stands there again; -1.
+ */
+int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e);
+/*
+ * latest.c: the memory was read at `at` before anything was written to it: does another thread write it later? That is
+ * then the cause. 0: it does; 1: it does not; -1. Afterwards the cursor may stand anywhere.
+ */
+int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name,
+		  struct err *e);
+/*
+ * flow_stale.c: the program stands in front of an instruction that reads f->l, in memory, through a pointer. Is the
+ * pointer older than what lies there now: a block that was freed since then, a frame that was left? ret: where the
+ * return address of the frame lies that has f->l; 0: it is in none. FLOW_ENDED: the chain ends at the free; FLOW_ON: it
+ * is not, and the program stands there again; FLOW_TURNED: f is now about the pointer; -1.
+ */
+int flow_stale(struct flow *f, const struct timeline_point *at, const struct object *o, uint64_t ret, const char *name,
+	       struct err *e);
+/*
+ * flow_stale.c: the instruction in front of which it stands, or the call, writes f->mark: notes it in f->crossed, if
+ * it ends a life there. An allocation does not: the free before it does.
+ */
+int flow_cross(struct flow *f, struct err *e);
+/* As flow_last_write; writes of f->mark on the way are noted. f->ended: such a one ends the trial. */
+int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
+/* As long as the value is only copied, and explain_is_over does not say otherwise. */
+int flow_on(struct flow *f, struct err *e);
+/* Is the last step of the chain in the same source line as p? */
+bool flow_same_line(const struct explain *x, const struct inspect *p);
+/* The event of the library call at the PC, in words; malloc'd. NULL: none. */
+char *flow_event(struct explain *x);
+extern const char *const flow_freeing[], *const flow_allocating[];
+bool flow_is_one_of(const char *name, const char *const *names);
+
+#endif

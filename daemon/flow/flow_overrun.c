@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow_overrun.c: which object a store was meant for. The registers of the instruction say it (flow_memory.c); where
+ * the compiler has made one constant of an array's address and an index, the statement does.
+ */
+#include "flow/flow_int.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "chain/condition.h"
+
+/* The index by which the instruction writes to l: the size of an element; 0: it writes by none. */
+static unsigned element_written(const struct insn *i, const struct insn_loc *l)
+{
+	struct insn_access v[INSN_ACCESSES];
+	unsigned n = insn_accesses(i, v);
+
+	for (unsigned k = 0; k < n; k++)
+		if (v[k].writes && !v[k].stack && v[k].index != INSN_NO_REG && l->addr >= v[k].addr &&
+		    l->addr < v[k].addr + v[k].len && v[k].scale == v[k].len)
+			return v[k].len;
+	return 0;
+}
+
+bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct insn_loc *l, struct object *o)
+{
+	const char *text = json_string_value(json_object_get(p->location, "text"));
+	cleanup_free char *array = text ? condition_assigned_array(text) : NULL, *size = NULL, *cmd = NULL,
+			  *type = NULL;
+	unsigned element = element_written(i, l);
+	uint64_t lo, len, one;
+	struct err ignored;
+
+	if (!array || !element)
+		return false;
+	size = str_fmt("sizeof((%s)[0])", array);
+	cmd = str_fmt("whatis %s", array);
+	if (gdb_console_at(p->x->g, 0, p->user, 0, cmd, &type, &ignored) || !type || !strchr(type, '[') ||
+	    !inspect_number(p, p->user, size, &one) || one != element)
+		return false;
+	free(size);
+	size = str_fmt("sizeof(%s)", array);
+	free(cmd);
+	cmd = str_fmt("&(%s)", array);
+	if (!inspect_number(p, p->user, cmd, &lo) || !inspect_number(p, p->user, size, &len) || !len ||
+	    (l->addr - lo) % element)
+		return false;
+	*o = (struct object){.lo = lo, .len = len};
+	snprintf(o->name, sizeof(o->name), "%s", array);
+	return true;
+}
+
+/* Is it a word of the text? */
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = text; s && n && (s = strstr(s, word)); s += n)
+		if ((s == text || !(isalnum((unsigned char)s[-1]) || s[-1] == '_')) &&
+		    !(isalnum((unsigned char)s[n]) || s[n] == '_'))
+			return true;
+	return false;
+}
+
+/* Where the value stood that the instruction at the PC writes to l; false: in no register, or it was made there. */
+static bool value_stored(struct flow *f, const struct insn_loc *l, struct err *e)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct insn_origin o;
+	struct insn i;
+
+	if (explain_regs(f->x, f->tid, &r, e) || visibility_is_shim(&f->x->t.visibility, r.rip) ||
+	    explain_insn(f->x, &r, code, &i, e))
+		return false;
+	insn_origin(&i, l, &o);
+	if (o.effect != INSN_COPIES || o.from[0].where != INSN_IN_REG || !flow_read(f->x, &r, &o.from[0], f->value))
+		return false;
+	f->l = o.from[0];
+	return true;
+}
+
+int flow_tell_assignment(struct explain *x, const struct timeline_point *at, const json_t *location,
+			 const struct insn_loc *l, const char *object, struct err *e)
+{
+	const char *text = json_string_value(json_object_get(location, "text"));
+	struct flow f = {.x = x, .tid = x->t.in.seg.tid, .trial = true};
+	cleanup_free char *array = NULL;
+	struct inspect p = {0};
+	struct flow_setter s;
+	struct err why;
+	int r = 0;
+
+	if (!text || !at->pc || has_word(text, object) || cursor_goto_point(&x->t, at, &why) ||
+	    !value_stored(&f, l, &why))
+		return 0;
+	flow_setter_begin(&s);
+	if (flow_to_setter(&f, &s, e) != SETTER_INSN)
+		return explain_may_go_on(x, e) ? explain_reopen(x), 0 : -1;
+	if (inspect_open(&p, x, e)) {
+		r = -1;
+	} else {
+		text = json_string_value(json_object_get(p.location, "text"));
+		array = text ? condition_assigned_array(text) : NULL;
+		if (array && str_eq(array, object) && chain_same_place(location, p.location, false))
+			inspect_step(&p, STEP_WRITE, NULL, NULL, NULL,
+				     "this made the value of an element of %s that was written there", object);
+	}
+	inspect_close(&p);
+	return r;
+}

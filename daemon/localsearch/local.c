@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* local.c: the local search itself. See local.h. */
+#include "localsearch/local.h"
+#include "base/clock.h"
+#include "localsearch/local_count.h"
+#include "localsearch/local_guess.h"
+#include "localsearch/local_insn.h"
+#include "localsearch/local_last.h"
+#include "localsearch/local_line.h"
+#include <string.h>
+
+#define HITS_LIMIT 5000
+#define SETTLE_HITS_NS 30000
+#define SETTLE_STEPS_NS 20000
+#define FIRST_RUN_NS 100000
+#define NO_LIMIT (UINT64_MAX / 2)
+/* A run this many times as long as what is aimed at, seen to end bad, is short enough: halving it costs
+ * copies whose own start takes as long. */
+#define SETTLE_ENOUGH 3
+#define RAW_LIMIT 200000 /* hits or steps before the search goes by time once more */
+#define STRETCHES 16 /* of a segment that begins bad, in which some states are looked at */
+/* For a look at what comes after. */
+#define LASTING_NS 1000000000u
+
+/* One probe by time: a copy runs for cpu_ns. */
+static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, enum local_verdict *v, struct err *e)
+{
+	struct trace copy;
+	enum local_move how;
+
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	if (local_run(l, &copy, cpu_ns, ran, &how, e)) {
+		trace_kill(&copy);
+		return -1;
+	}
+	return local_judge_copy(l, &copy, how, good, v, e);
+}
+
+/* Doubling runs from *run on until one ends bad: *span is how long that one took. */
+static int double_up(struct local *l, uint64_t run, uint64_t *span, enum local_verdict *v, struct err *e)
+{
+	bool good = true;
+
+	while (good) {
+		if (probe(l, run, span, &good, v, e))
+			return -1;
+		if (*v == LOCAL_ANSWERED)
+			return 0;
+		run *= 2;
+	}
+	return 0;
+}
+
+/*
+ * Halves the span; afterwards *sure says whether the last run from the present left end ended bad
+ * within it. After a good run it is an estimate only, since starting a copy takes CPU time too.
+ */
+static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure, enum local_verdict *v, struct err *e)
+{
+	uint64_t ran;
+	bool good;
+
+	*sure = true;
+	while (*span > (*sure ? SETTLE_ENOUGH : 1) * settle_ns) {
+		if (probe(l, *span / 2, &ran, &good, v, e))
+			return -1;
+		if (*v == LOCAL_ANSWERED)
+			return 0;
+		*sure = !good;
+		if (ran >= *span) /* finer than the clock can do */
+			return 0;
+		*span = good ? *span - ran : ran;
+	}
+	return 0;
+}
+
+/* Moves the left end so far that what is left until a bad state takes about settle_ns. */
+static int narrow(struct local *l, uint64_t settle_ns, enum local_verdict *v, struct err *e)
+{
+	uint64_t span = 0, run = FIRST_RUN_NS;
+	bool sure = false;
+
+	while (!sure) {
+		if (double_up(l, run, &span, v, e))
+			return -1;
+		if (*v == LOCAL_ANSWERED)
+			return 0;
+		if (halve(l, settle_ns, &span, &sure, v, e))
+			return -1;
+		if (*v == LOCAL_ANSWERED)
+			return 0;
+		run = settle_ns;
+	}
+	l->span_ns = span;
+	*v = LOCAL_NARROWED;
+	return 0;
+}
+
+static enum local_unit unit_of(const struct local *l)
+{
+	return local_watchable(l) ? LOCAL_HIT : LOCAL_STEP;
+}
+
+static uint64_t or_default(uint64_t v, uint64_t d)
+{
+	return v ? v : d;
+}
+
+static uint64_t settle_ns(const struct local *l)
+{
+	return unit_of(l) == LOCAL_HIT ? or_default(l->p->settle_hits_ns, SETTLE_HITS_NS)
+				       : or_default(l->p->settle_steps_ns, SETTLE_STEPS_NS);
+}
+
+/* By guessed words; a guess that proves wrong is dropped and leaves the left end where it was. */
+static int by_guess(struct local *l, uint64_t cpu_ns, uint64_t limit, enum local_verdict *v, struct err *e)
+{
+	if (!l->guess.n && local_guess(l, cpu_ns, v, e))
+		return -1;
+	return l->guess.n ? local_guided(l, limit, v, e) : 0;
+}
+
+/* What is left is short: through it hit by hit, or instruction by instruction. */
+static int settle(struct local *l, enum local_verdict *v, struct err *e)
+{
+	if ((l->guess.n || !local_watchable(l)) && by_guess(l, l->span_ns + l->span_ns / 4, RAW_LIMIT, v, e))
+		return -1;
+	if (*v == LOCAL_ANSWERED || l->guess.n)
+		return 0;
+	return local_go_through(l, unit_of(l), RAW_LIMIT, v, e);
+}
+
+static int search_once(struct local *l, struct err *e)
+{
+	enum local_verdict v = LOCAL_NOT_YET;
+	uint64_t limit = or_default(l->p->hits_limit, HITS_LIMIT);
+
+	if (l->p->no_forks)
+		return local_go_through(l, unit_of(l), 0, &v, e);
+	if (local_by_branches(l, &v, e))
+		return -1;
+	if (v != LOCAL_ANSWERED && local_watchable(l) && local_go_through(l, LOCAL_HIT, limit, &v, e))
+		return -1;
+	if (v != LOCAL_ANSWERED && !local_watchable(l) && by_guess(l, NO_LIMIT, limit, &v, e))
+		return -1;
+	while (v != LOCAL_ANSWERED) {
+		if (narrow(l, settle_ns(l), &v, e))
+			return -1;
+		if (v != LOCAL_ANSWERED && settle(l, &v, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int search(struct local *l, struct err *e)
+{
+	struct trace_local_result first = {0};
+	uint64_t before = 0;
+	int again = 1;
+
+	while (again == 1) {
+		if (search_once(l, e))
+			return -1;
+		if (before) { /* it is of a later one */
+			l->r->later_evaluations += l->r->evaluations - before;
+			l->r->gaps = first.gaps;
+			l->r->branches = first.branches;
+			l->r->instructions = first.instructions;
+		}
+		first = *l->r;
+		if (l->r->outcome != TRACE_LOCAL_FOUND)
+			return 0;
+		if (!l->lasting.ns)
+			trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
+		again = local_look_later(l, e);
+		before = l->r->evaluations;
+	}
+	return again;
+}
+
+/* From change to change to the nth transition. bad: the first state is. */
+static int search_nth(struct local *l, bool bad, struct err *e)
+{
+	enum local_verdict v = LOCAL_NOT_YET;
+	uint64_t n = 0;
+	bool good = !bad, stays;
+
+	for (;;) {
+		if (local_one_in_place(l, LOCAL_HIT, 0, &v, e))
+			return -1;
+		bad = v == LOCAL_ANSWERED && l->r->outcome == TRACE_LOCAL_FOUND;
+		stays = !l->none && bad == good;
+		if (v == LOCAL_ANSWERED && !bad) {
+			if (!good)
+				local_answer(l, TRACE_LOCAL_BAD);
+			return 0;
+		}
+		if (stays && local_stays(l, &l->left, bad, &stays, e))
+			return -1;
+		if (stays && bad && (l->r->turns = ++n) == l->p->nth)
+			return 0;
+		good = stays ? !bad : good;
+		if (!local_watchable(l))
+			return err_set(e, ERR_HOST, "the expression reads too many words to count its changes");
+	}
+}
+
+/*
+ * The segment begins with a bad state: is there a good one, and a bad one after it? Where it is not known what the
+ * expression reads, some states of each stretch are looked at.
+ */
+static int begin_bad(struct local *l, struct err *e)
+{
+	uint64_t most = l->p->lasting_ns ? NO_LIMIT : STRETCHES;
+	bool good = false;
+	int again, moved;
+
+	l->r->begins_bad = true;
+	local_answer(l, TRACE_LOCAL_BAD);
+	trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
+	again = local_look_later(l, e);
+	while (!again && most-- && !local_watchable(l)) {
+		moved = local_next_stretch(l, &good, e);
+		if (moved != 1)
+			return moved;
+		again = good ? 1 : local_look_later(l, e);
+	}
+	return again == 1 ? search(l, e) : again;
+}
+
+/* Hands the final state and the original over to the caller. */
+static int finish(struct local *l, struct trace *t, struct err *e)
+{
+	struct trace_local_result *r = l->r;
+
+	if (l->left_is_copy)
+		*t = l->original;
+	r->t = l->left;
+	r->is_copy = l->left_is_copy;
+	if (t->alive && r->is_copy && trace_clear_all(t, e))
+		return -1;
+	if (r->outcome == TRACE_LOCAL_EXITED || !r->t.alive) {
+		if (!r->is_copy)
+			*t = l->left;
+		return 0;
+	}
+	if (trace_clear_all(&r->t, e) || trace_get_regs(&r->t, &r->after, e))
+		return -1;
+	if (!r->is_copy)
+		*t = r->t;
+	r->before_known = l->before_known && r->outcome == TRACE_LOCAL_FOUND;
+	r->before = l->before;
+	r->place = l->place;
+	return local_insn_describe(r, &l->words, e);
+}
+
+static int give_up(struct local *l, struct trace *t)
+{
+	struct err ignored;
+
+	if (l->left_is_copy) {
+		trace_kill(&l->left);
+		*t = l->original;
+	} else {
+		*t = l->left;
+	}
+	if (t->alive)
+		trace_clear_all(t, &ignored);
+	memset(&l->r->t, 0, sizeof(l->r->t));
+	return -1;
+}
+
+/* A copy goes on: the beginning is needed again. */
+static int leave_begin(struct local *l, struct err *e)
+{
+	struct trace copy;
+
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	local_replace_left(l, &copy);
+	l->place.known = true;
+	return 0;
+}
+
+static int begin(struct local *l, struct err *e)
+{
+	struct trace_words words;
+	bool bad;
+
+	l->free_slots = TRACE_SLOTS - !!l->p->end_break - !!l->p->end_watch;
+	if (trace_clear_all(&l->left, e) || local_arm_end(l, &l->left, e) ||
+	    local_evaluate(l, &l->left, &bad, &words, e))
+		return -1;
+	l->words = words;
+	if (local_can_walk(l) && leave_begin(l, e))
+		return -1;
+	if (l->p->nth && local_watchable(l))
+		return search_nth(l, bad, e);
+	return bad ? begin_bad(l, e) : search(l, e);
+}
+
+int trace_local_search(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
+		       void *ctx, struct trace_local_result *r, struct err *e)
+{
+	struct local l = {.p = p, .ops = ops, .ctx = ctx, .r = r, .left = *t, .place = {.known = true}};
+	uint64_t start = clock_ns();
+
+	memset(r, 0, sizeof(*r));
+	if (begin(&l, e) || finish(&l, t, e))
+		return give_up(&l, t);
+	if (r->outcome == TRACE_LOCAL_FOUND && r->is_copy && local_statement(&l, t, e))
+		return give_up(&l, t);
+	if (!r->pc_insn && r->turn_hits)
+		r->pc_insn = r->pc_inside = r->turn_pc;
+	r->total_ns = clock_ns() - start;
+	return 0;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* local_last.c: see local_last.h. */
+#include "localsearch/local_last.h"
+
+#include "base/clock.h"
+#include "localsearch/local_count.h"
+#include "localsearch/local_line.h"
+
+#define SAMPLES_MIN 16
+#define SAMPLES_MAX 64
+#define SAMPLES_BRANCHES 100000000u /* about so many branches are walked for the samples of a long segment */
+#define SAMPLES_WHOLE 4000 /* when the caller gives them a time of its own: as far as that lasts */
+
+/* What a copy met that went on from a bad state. */
+struct later {
+	uint64_t changes; /* so many in all */
+	uint64_t turn; /* the last one that turned it from good to bad; 0: none did */
+	bool good; /* it has become good again, and was not bad since */
+	bool end; /* it came to the end of the segment */
+};
+
+/* The last change turned it; not by what is undone within its statement. */
+static int put(struct local *l, struct trace *copy, bool bad, struct later *a, struct err *e)
+{
+	bool stays;
+
+	if (local_stays(l, copy, bad, &stays, e))
+		return -1;
+	if (!stays)
+		return 0;
+	a->good = !bad;
+	if (bad)
+		a->turn = a->changes;
+	return 0;
+}
+
+/* From change to change, to the end of the segment or of the time; with `first`, to a good state at most. */
+static int look_ahead(struct local *l, struct trace *copy, bool first, struct later *a, struct err *e)
+{
+	uint64_t done;
+	struct trace_words words;
+	enum local_move how;
+	bool bad;
+
+	*a = (struct later){0};
+	while (local_watchable(l)) {
+		if (local_advance(l, copy, LOCAL_HIT, 1, 0, &done, &how, e))
+			return -1;
+		a->end = how == LOCAL_ENDED;
+		if (how != LOCAL_MOVED)
+			return 0;
+		if (local_evaluate(l, copy, &bad, &words, e))
+			return -1;
+		a->changes++;
+		l->words = words;
+		if (!l->none && bad == a->good && put(l, copy, bad, a, e))
+			return -1;
+		if (first && a->good)
+			return 0;
+	}
+	return 0;
+}
+
+/* The left end goes on by so many changes. */
+static int go_on(struct local *l, uint64_t changes, struct err *e)
+{
+	while (changes--) {
+		struct trace_words words;
+		enum local_move how;
+		uint64_t done;
+		bool bad;
+
+		if (local_advance(l, &l->left, LOCAL_HIT, 1, 0, &done, &how, e) ||
+		    local_evaluate(l, &l->left, &bad, &words, e))
+			return -1;
+		if (!done)
+			return err_set(e, ERR_INTERNAL, "the thread's changes are not the same each time");
+		l->place.changes++;
+		if (changes)
+			l->words = words; /* those that are watched for the last one tell what it was */
+	}
+	return 0;
+}
+
+/* The copy is where it became good, and has not been bad since: it is the left end, to search from. */
+static int from_there(struct local *l, struct trace *copy)
+{
+	local_replace_left(l, copy);
+	l->guess.n = 0;
+	return 1;
+}
+
+/* By the words that the expression reads. 1: to search from the left end; 0: the left end is at the last bad state. */
+static int later_exactly(struct local *l, struct trace *copy, struct later *a, struct err *e)
+{
+	struct trace_words before = l->words, after;
+	bool bad;
+	/* what it reads may be more than what the transition was told by: a pointer's object */
+	int r = local_evaluate(l, copy, &bad, &after, e);
+
+	l->words = after;
+	r = r ? r : look_ahead(l, copy, false, a, e);
+	l->words = a->turn ? after : before;
+	if (!r && a->good)
+		return from_there(l, copy);
+	trace_kill(copy);
+	if (r)
+		return -1;
+	l->r->lasts = a->end;
+	l->hurry = false;
+	if (!a->turn)
+		return 0;
+	local_answer(l, TRACE_LOCAL_FOUND);
+	return go_on(l, a->turn, e);
+}
+
+/* By guessed words: the same. */
+static int later_by_guess(struct local *l, struct trace *copy, struct later *a, struct err *e)
+{
+	struct trace_words words = l->words;
+	int r = look_ahead(l, copy, true, a, e);
+
+	l->words = words;
+	if (!r && a->good)
+		return from_there(l, copy);
+	trace_kill(copy);
+	return r;
+}
+
+/* ---- what it reads is not known: some states ---- */
+
+/* Of [1, n], the ith number in an order in which the first k of them are about equally far apart, and the powers of
+ * two, in turn. */
+static uint64_t sample(uint64_t i, uint64_t n)
+{
+	uint64_t at = 0, half = (n + 1) / 2;
+
+	if (i % 2)
+		return i / 2 < 63 && 1ull << (i / 2) <= n ? 1ull << (i / 2) : n;
+	for (i = i / 2 + 1; i; i >>= 1, half = (half + 1) / 2)
+		at += i & 1 ? half : 0;
+	return at < 1 ? 1 : at > n ? n : at;
+}
+
+/* A copy before the nth branch after the left end. 1: it is good there, and the left end. */
+static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
+{
+	struct trace_walk w;
+	struct trace_local_place place = l->place;
+	struct trace_words words;
+	struct trace copy;
+	bool ended, bad = true;
+	int r;
+
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	copy.aside = true;
+	r = local_walk_copy(l, &copy, nth, &w, &ended, e);
+	if (r == WALK_THERE && !ended && local_evaluate(l, &copy, &bad, &words, e))
+		r = -1;
+	if (r != WALK_THERE || ended || bad || l->none) {
+		trace_kill(&copy);
+		return r < 0 ? -1 : 0;
+	}
+	local_replace_left(l, &copy);
+	/* counting on from here, the first branch is the one that it stands before */
+	place.branches += nth - 1;
+	place.changes = place.steps = 0;
+	l->place = place;
+	l->guess.n = 0;
+	return 1;
+}
+
+/* How many branches there are after the left end, as far as can be walked. */
+static int count_after(struct local *l, uint64_t *n, struct err *e)
+{
+	struct trace_walk w;
+	struct trace copy;
+	bool ended;
+	int r;
+
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	r = local_walk_copy(l, &copy, 0, &w, &ended, e);
+	trace_kill(&copy);
+	*n = w.ask.branches_at ? w.ask.branches : 0;
+	return r < 0 ? -1 : 0;
+}
+
+/* Of n states. Their number does not depend on time: each search, on a busy machine too, looks at the same ones. */
+static bool samples_go_on(struct local *l, uint64_t i, uint64_t n)
+{
+	uint64_t most = SAMPLES_BRANCHES / n;
+
+	if (i >= 2 * n)
+		return false;
+	if (l->p->lasting_ns)
+		return i < SAMPLES_MIN || (i < SAMPLES_WHOLE && !trace_budget_is_over(&l->lasting, l->left.pid));
+	return i < SAMPLES_MIN || (i < SAMPLES_MAX && i < most);
+}
+
+/* Is it good somewhere after the left end? At states chosen by the number of their branch. As local_look_later. */
+static int later_by_samples(struct local *l, struct err *e)
+{
+	uint64_t n;
+	int r;
+
+	if (!local_can_walk(l) || !l->place.known)
+		return 0;
+	r = count_after(l, &n, e);
+	for (uint64_t i = 0; !r && n && samples_go_on(l, i, n); i++)
+		r = look_at_branch(l, sample(i, n), e);
+	return r;
+}
+
+static int fork_to_look(struct local *l, struct trace *copy, struct err *e)
+{
+	if (local_fork_left(l, copy, e))
+		return -1;
+	copy->aside = true;
+	l->hurry = true;
+	return 0;
+}
+
+/* The left end is at a good state that was found after a bad one: its words. */
+static int begin_again(struct local *l, struct err *e)
+{
+	struct trace_words words;
+	bool bad;
+
+	l->left.aside = false;
+	if (local_evaluate(l, &l->left, &bad, &words, e))
+		return -1;
+	l->words = words;
+	l->r->outcome = 0;
+	return 0;
+}
+
+int local_look_later(struct local *l, struct err *e)
+{
+	struct user_regs_struct before = l->before;
+	bool known = l->before_known, guessed = l->guess.n;
+	uint64_t evaluations = l->r->evaluations;
+	struct later a = {0};
+	struct trace copy;
+	int r;
+
+	if (!l->p->lasting || l->p->no_forks)
+		return 0;
+	if (!local_watchable(l)) {
+		r = later_by_samples(l, e);
+		l->r->later_evaluations += l->r->evaluations - evaluations;
+		l->before = before;
+		l->before_known = known && !r;
+		return r == 1 && begin_again(l, e) ? -1 : r;
+	}
+	if (fork_to_look(l, &copy, e))
+		return -1;
+	r = guessed ? later_by_guess(l, &copy, &a, e) : later_exactly(l, &copy, &a, e);
+	l->r->later_evaluations += l->r->evaluations - evaluations;
+	l->hurry = false;
+	l->before = before;
+	l->before_known = known && !a.turn && !r;
+	if (r == 1 && begin_again(l, e))
+		return -1;
+	return r;
+}
+
+int local_next_stretch(struct local *l, bool *good, struct err *e)
+{
+	struct trace_local_place place = {l->place.known, l->place.gaps + 1};
+	struct trace_words words;
+	struct trace copy;
+	uint64_t branches;
+	bool ended, bad = true;
+	int r;
+
+	*good = false;
+	if (!local_can_walk(l) || !l->place.known)
+		return 0;
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	copy.aside = true;
+	r = local_over_gap(l, &copy, &branches, &ended, e);
+	if (!r)
+		r = local_evaluate(l, &copy, &bad, &words, e);
+	if (r) {
+		trace_kill(&copy);
+		return r < 0 ? -1 : 0;
+	}
+	l->r->later_evaluations++;
+	local_replace_left(l, &copy);
+	l->place = place;
+	l->words = words;
+	*good = !bad && !l->none;
+	return *good && begin_again(l, e) ? -1 : 1;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* diverge.h: a divergence in words: event, thread, expected, got, caller. */
+#ifndef FRED_TARGET_DIVERGE_H
+#define FRED_TARGET_DIVERGE_H
+
+#include "target/target.h"
+
+/* Sets e (ERR_INTERNAL) from the control page; returns -1. */
+int diverge_explain(const struct target *t, struct err *e);
+
+#endif

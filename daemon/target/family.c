@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* family.c: see family.h. */
+#include "target/family.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/str.h"
+#include "cell/plain.h"
+
+bool family_is_child(pid_t pid)
+{
+	siginfo_t si;
+
+	return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL);
+}
+
+bool family_is_ours(pid_t pid)
+{
+	return !cell_is_plain() || family_is_child(pid);
+}
+
+/* A thread that is traced may stop once more (PTRACE_EVENT_EXIT). */
+static void wait_for_thread(pid_t tid)
+{
+	int status;
+	pid_t r;
+
+	while ((r = waitpid(tid, &status, __WALL)) == tid || (r < 0 && errno == EINTR))
+		if (r == tid && WIFSTOPPED(status))
+			ptrace(PTRACE_CONT, tid, 0, 0);
+		else if (r == tid)
+			return;
+}
+
+/* The first thread of a process can be reaped only when its tracer has seen the others go. */
+void family_wait(pid_t pid)
+{
+	char path[64];
+	struct dirent *d;
+	cleanup_closedir DIR *dir = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
+
+		if (tid > 0 && tid != pid)
+			wait_for_thread(tid);
+	}
+	wait_for_thread(pid);
+}
+
+/* A process that was forked by one of this session, and neither is traced nor has a session of its own. */
+static bool is_in_line(pid_t pid, pid_t session)
+{
+	cleanup_buf struct buf b = {0};
+	cleanup_free char *path = str_fmt("/proc/%d/status", (int)pid), *line = str_fmt("\nNSsid:\t%d", (int)session);
+	struct err ignored;
+	const char *at;
+
+	if (read_file(path, &b, &ignored) || !strstr(buf_str(&b), "\nTracerPid:\t0\n"))
+		return false;
+	at = strstr(buf_str(&b), line);
+	return at && strchr("\t\n", at[strlen(line)]);
+}
+
+void family_end_session(pid_t session)
+{
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *p;
+	char *end;
+	pid_t pid;
+
+	if (session <= 0 || session == getsid(0) || read_file("/proc/thread-self/children", &b, &ignored))
+		return;
+	for (p = buf_str(&b); (pid = (pid_t)strtol(p, &end, 10)) > 0; p = end)
+		if (is_in_line(pid, session)) {
+			kill(pid, SIGKILL);
+			family_wait(pid);
+		}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * family.h: the processes of a replay, for their parent, the worker. A program can write any number into the control
+ * page. In a cell of its own all PIDs are the cell's; in a plain one (cell/plain.h), processes that are not the
+ * worker's children are not touched.
+ */
+#ifndef FRED_TARGET_FAMILY_H
+#define FRED_TARGET_FAMILY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+bool family_is_child(pid_t pid);
+/* The same in a plain cell; in another one true. */
+bool family_is_ours(pid_t pid);
+/* Waits for the end of a process that was killed, and of its threads, which may be traced. */
+void family_wait(pid_t pid);
+/*
+ * In a plain cell, when the leader of this session has ended: ends the child that it had forked to become it. Copies,
+ * which are traced or have sessions of their own, stay.
+ */
+void family_end_session(pid_t session);
+
+#endif

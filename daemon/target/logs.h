@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * logs.h: the logs that a replay maps, if it cannot map the recording's own files: these are partly compressed, or the
+ * recording is still being made. The whole logs are then written once, in the cell.
+ */
+#ifndef FRED_TARGET_LOGS_H
+#define FRED_TARGET_LOGS_H
+
+#include "base/err.h"
+#include "reclog/rec.h"
+
+/* The folder of the caller's cell in which they are. Lives as long as the process. */
+const char *logs_dir(void);
+/* Those of a process image, and of its ancestors up to `root`. */
+int logs_prepare(const struct rec *rec, uint32_t root, uint32_t process, struct err *e);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rights.h: what a replaying process may do (launch/confine.h), depending on its cell and on the owner of the
+ * recording.
+ */
+#ifndef FRED_TARGET_RIGHTS_H
+#define FRED_TARGET_RIGHTS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "launch/confine.h"
+#include "reclog/rec.h"
+
+/* output: it writes what the program wrote (REPLAY_F_OUTPUT). For one start. */
+struct launch_confine rights_of(const struct rec *rec, const struct rec_image *img, bool output);
+/*
+ * Of a replay in a plain cell, which has no root of its own: the files that are left to an image and to the FORK images
+ * on the way to `process`; on_host: the host's, too. Its files for output are made.
+ */
+struct rights_files {
+	struct strv read, write;
+};
+int rights_files_init(struct rights_files *f, const struct rec *rec, uint32_t root, uint32_t process, bool on_host,
+		      struct err *e);
+/* The same for launch/confine.h; valid as long as f is. */
+struct landlock_paths rights_files_paths(const struct rights_files *f);
+void rights_files_fini(struct rights_files *f);
+/* Can a plain cell replay it, which is started as `base`, and confine it here? Else ERR_HOST. */
+int rights_check_plain(const struct rec *rec, const struct rec_image *base, uint32_t root, uint32_t process,
+		       struct err *e);
+/* What was made in REPLAY_DIR for a process is its user's: root may replay anybody's recording. */
+int rights_hand_over(const struct rec *rec, struct err *e);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.h: the replaying process of a recording, inside a cell. One at a time per cell.
+ *
+ * The caller is pid 1 of the cell. It makes a target for a process image of the recording, launches it (position 0),
+ * and moves it forward; going back is a new launch or a checkpoint (ckpt/store.h).
+ */
+#ifndef FRED_TARGET_TARGET_H
+#define FRED_TARGET_TARGET_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "reclog/rec.h"
+#include "reclog/timeline.h"
+#include "rlog/replay.h"
+#include "target/family.h"
+#include "target/tids.h"
+
+#define TARGET_KILLED_BY                                                                                               \
+	"by somebody, or by the kernel because memory ran out (see `dmesg`); the recording is unchanged, and the "     \
+	"command can be repeated"
+#define TARGET_KILLED_TOLD 1 /* reason of an ERR_KILLED whose message says that */
+#define TARGET_SLOW_S 1.0
+
+struct target {
+	const struct rec *rec; /* borrowed */
+	struct timeline *tl;
+	uint32_t process; /* the image whose timeline this is */
+	uint32_t root; /* its nearest ancestor of origin EXEC: what is launched, and whose control page it has */
+	uint32_t base; /* the image that it begins with: root, or in a bounded recording one that has a start */
+	unsigned variant;
+	bool diverged; /* at some time */
+	char own_root[64]; /* what the process is started in: see root.h */
+	bool on_host; /* the program's files still are on the host what they were */
+	uint32_t flags; /* enum replay_flags */
+	uint32_t sched_crc; /* identifies the timeline: a checkpoint of another one does not fit */
+	struct replay_ctl *ctl; /* shared with the process */
+	char ctl_path[64]; /* its file in the cell */
+	pid_t pid; /* 0: none is alive */
+	struct timeline_thread *threads; /* in a plain cell: all that the timeline has, with their recorded TIDs */
+	unsigned nthreads;
+	struct tids tids; /* there: of its processes before this one, too */
+	int cpu; /* the core it is pinned to; -1: none */
+	cpu_set_t cpus; /* cpu not -1: the cores that the worker may use */
+	double slow_s; /* of CPU time between two events, besides what it took when recorded: see stall.h */
+	unsigned stalls; /* runs that got no further */
+	struct err lost; /* who lets it go forward in another way found that it gets no further; kind 0: no */
+	/* called while a run goes on, some times a second; may be NULL */
+	void (*progress)(void *ctx, uint64_t event, uint64_t total);
+	/* is the run to end, with ERR_CANCELLED? Asked as often; may be NULL */
+	bool (*cancelled)(void *ctx);
+	void *progress_ctx;
+};
+
+/*
+ * Binds the recording into the cell, merges the timeline of the image by this schedule variant and
+ * writes it where the shim finds it.
+ */
+int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
+		struct err *e);
+/* Kills the process, frees the rest. Fine on a zeroed struct. */
+void target_fini(struct target *t);
+
+uint64_t target_total(const struct target *t);
+
+/* Starts the process; it stands at position 0. Kills the one before. Not if it begins with a checkpoint: see start.h.
+ */
+int target_launch(struct target *t, struct err *e);
+/* Takes over a restored process, whose control page is in place. */
+void target_adopt(struct target *t, pid_t pid);
+/* The same of one that stands at the start of what is left: it goes on by the timeline as it is now. */
+int target_adopt_start(struct target *t, pid_t pid, struct err *e);
+void target_kill(struct target *t);
+
+/*
+ * Lets it go forward to position n (0 to total) and stop there. A divergence is ERR_INTERNAL with both sides
+ * of the difference; *diverged (may be NULL) tells it from other failures.
+ */
+int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e);
+/* Has it come to where the replay does not match, or cannot go on? *e says what differs. */
+bool target_is_lost(const struct target *t, struct err *e);
+/* Starts it towards n without waiting: n + 1 events, for a tracer that follows it. */
+void target_release(struct target *t, uint64_t n);
+
+/*
+ * A copy of the process off the timeline: one thread, which stands in the shim; calls into it go
+ * straight to libc. The caller's child; kill it with target_snap_kill.
+ */
+int target_snap(struct target *t, pid_t *pid, struct err *e);
+void target_snap_kill(pid_t pid);
+
+/* TID of a thread by ordinal, 0 when it is not alive. */
+static inline pid_t target_tid(const struct target *t, uint32_t thread)
+{
+	return thread < RLOG_MAX_THREADS ? t->ctl->tid[thread] : 0;
+}
+
+/* Notes the TIDs of its threads, for target_now. */
+static inline void target_note_tids(struct target *t)
+{
+	if (t->flags & REPLAY_F_OTHER_PIDS)
+		tids_note(&t->tids, t->ctl);
+}
+
+/* The TID now of a thread that had this one, before the process was started again, maybe. */
+static inline pid_t target_now(const struct target *t, pid_t tid)
+{
+	return t->flags & REPLAY_F_OTHER_PIDS ? tids_now(&t->tids, t->ctl, tid) : tid;
+}
+
+/* The number by which people know this thread of it: the recorded TID, which in a plain cell is not the kernel's. */
+pid_t target_shown_tid(const struct target *t, uint32_t thread, pid_t tid);
+
+#endif

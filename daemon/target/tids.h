@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tids.h: threads after their process was started again where the kernel chooses the TIDs (cell/plain.h): who has noted
+ * a thread by its TID finds the one that is in its place now.
+ */
+#ifndef FRED_TARGET_TIDS_H
+#define FRED_TARGET_TIDS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "rlog/replay.h"
+
+struct tids {
+	struct tid_was {
+		pid_t tid;
+		uint32_t process, thread; /* image and ordinal */
+	} * v; /* in the order in which they were seen */
+	unsigned n;
+};
+
+/* Of a process with this control page: notes the TIDs of its threads. */
+void tids_note(struct tids *h, const struct replay_ctl *c);
+/* The TID now of what had this one; the same if it is none that was noted, or if its thread is not there. */
+pid_t tids_now(const struct tids *h, const struct replay_ctl *c, pid_t tid);
+void tids_fini(struct tids *h);
+
+#endif
