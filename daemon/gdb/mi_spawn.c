@@ -83,7 +83,7 @@ static void set_preload(void)
 }
 
 /* GDB prints messages in the user's language and its Python may read the user's settings: not here. */
-static void set_environment(void)
+static void set_environment(const char *python_cache)
 {
 	static const char *const drop[] = {"LD_PRELOAD", "LD_LIBRARY_PATH", "DEBUGINFOD_URLS", "COLUMNS",
 					   "LINES",	 "PYTHONPATH",	    "PYTHONHOME"};
@@ -93,6 +93,10 @@ static void set_environment(void)
 	set_preload();
 	setenv("LC_ALL", "C.UTF-8", 1);
 	setenv("TERM", "dumb", 1);
+	if (python_cache) {
+		setenv("PYTHONPYCACHEPREFIX", python_cache, 1);
+		unsetenv("PYTHONDONTWRITEBYTECODE");
+	}
 }
 
 static int open_pipes(int in[2], int out[2], int err[2], int report[2], struct err *e)
@@ -124,7 +128,7 @@ static int check_exec(pid_t pid, int report, const char *name, struct err *e)
 	return err_errno(e, ERR_HOST, "cannot run %s (Debian: apt install gdb)", name);
 }
 
-int mi_spawn(struct mi_proc *p, char *const argv[], struct err *e)
+int mi_spawn(struct mi_proc *p, char *const argv[], const char *python_cache, struct err *e)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, report[2] = {-1, -1};
 	int r = -1;
@@ -138,7 +142,7 @@ int mi_spawn(struct mi_proc *p, char *const argv[], struct err *e)
 		goto done;
 	}
 	if (!p->pid) {
-		set_environment();
+		set_environment(python_cache);
 		child_exec((struct child_fds){in[0], out[1], err[1], report[1]}, argv);
 	}
 	close(report[1]);
