@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "expr/altered.h"
 #include "expr/call_still.h"
 #include "expr/compile.h"
 #include "expr/expr_float.h"
@@ -79,42 +80,63 @@ static size_t operand_begin(const char *s, size_t end)
 	}
 }
 
+/* Is there a call whose arguments begin at this bracket? An object in front of its name is left out. */
+static bool is_call(const char *s, size_t open, struct found *f)
+{
+	size_t b;
+
+	if (s[open] != '(' || !open || !text_is_name(s[open - 1]))
+		return false;
+	b = name_begin(s, open);
+	if (isdigit((unsigned char)s[b]) || is_keyword(s + b, open - b))
+		return false;
+	*f = (struct found){.object = b, .name = b, .open = open};
+	return true;
+}
+
+/* The object of a member call. False: one that this does not understand. */
+static bool find_receiver(const char *s, struct found *f)
+{
+	f->arrow = f->name > 1 && s[f->name - 1] == '>' && s[f->name - 2] == '-';
+	if (!f->arrow && (!f->name || s[f->name - 1] != '.'))
+		return true;
+	f->object_end = f->name - (f->arrow ? 2 : 1);
+	f->object = operand_begin(s, f->object_end);
+	return f->object < f->object_end;
+}
+
+/* The first call at or after *i, which then is behind the bracket. */
+static bool next_call(const char *s, size_t *i, struct found *f)
+{
+	while (s[*i]) {
+		const char *after = text_is_quote(s[*i]) ? text_after_quote(s + *i) : s + *i + 1;
+
+		if (!after)
+			return false;
+		if (is_call(s, *i, f)) {
+			++*i;
+			return true;
+		}
+		*i = (size_t)(after - s);
+	}
+	return false;
+}
+
 /* The last call in the text, which has no other in its arguments. False: there is none. */
 static bool last_call(const char *s, struct found *f)
 {
-	bool any = false;
 	const char *after;
+	bool any = false;
+	size_t i = 0;
 
 	*f = (struct found){0};
-	for (size_t i = 0; s[i]; i++) {
-		size_t b;
-
-		if (text_is_quote(s[i])) {
-			after = text_after_quote(s + i);
-			if (!after)
-				return false;
-			i = (size_t)(after - s) - 1;
-			continue;
-		}
-		if (s[i] != '(' || !i || !text_is_name(s[i - 1]))
-			continue;
-		b = name_begin(s, i);
-		if (isdigit((unsigned char)s[b]) || is_keyword(s + b, i - b))
-			continue;
-		*f = (struct found){.object = b, .name = b, .open = i};
+	while (next_call(s, &i, f))
 		any = true;
-	}
 	after = any ? text_after_group(s + f->open) : NULL;
 	if (!after)
 		return false;
 	f->close = (size_t)(after - s) - 1;
-	f->arrow = f->name > 1 && s[f->name - 1] == '>' && s[f->name - 2] == '-';
-	if (f->arrow || (f->name && s[f->name - 1] == '.')) {
-		f->object_end = f->name - (f->arrow ? 2 : 1);
-		f->object = operand_begin(s, f->object_end);
-		return f->object < f->object_end;
-	}
-	return true;
+	return find_receiver(s, f);
 }
 
 /* GDB's refusals end the attempt; its death is an error. */
@@ -241,6 +263,16 @@ static unsigned arguments_wanted(const char *value)
 	return commas + 1;
 }
 
+/* Of a function's value: where its address begins; NULL: it has none. */
+static const char *address_in(const char *value)
+{
+	const char *hex = strstr(value, ") 0x");
+
+	if (!hex)
+		hex = strstr(value, "} 0x");
+	return hex ? hex + 2 : NULL;
+}
+
 /*
  * "{int (struct node *)} 0x401136 <list_len>" or "(int (C::*)(C * const)) 0x401136 <C::size()>". Of an indirect
  * function GDB may tell the target, for which it may have called the resolver; its own address is that of the symbol.
@@ -257,16 +289,14 @@ static int address_of(const struct scope *s, const char *what, struct call *c, s
 		c->indirect = true;
 		return address_of(s, what + 1, c, e);
 	}
-	hex = c->indirect && str_starts(value, "0x") ? value - 2 : strstr(value, ") 0x");
-	if (!hex)
-		hex = strstr(value, "} 0x");
+	hex = c->indirect && str_starts(value, "0x") ? value : address_in(value);
 	c->is_virtual = str_starts(value, "&virtual");
 	if (c->is_virtual)
 		return 0;
 	if (!hex || strstr(value, "virtual") || strstr(value, "...") || takes_floating(value))
 		return REFUSED;
 	c->wanted = arguments_wanted(value);
-	c->function = strtoull(hex + 2, NULL, 16);
+	c->function = strtoull(hex, NULL, 16);
 	return c->function ? 0 : REFUSED;
 }
 
@@ -293,6 +323,23 @@ static int class_of(const struct scope *s, const char *object, bool arrow, char 
 	if (!r)
 		*name = xstrndup(from, n);
 	expr_type_fini(&t);
+	return r;
+}
+
+/* What GDB shows with the function's address: "*&list_len", or "&Ledger::size" for a member. */
+static int function_text(const struct scope *s, const char *text, const struct found *f, char **what, struct err *e)
+{
+	cleanup_free char *class = NULL;
+	int r = 0;
+
+	if (f->object < f->name) {
+		cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
+
+		r = class_of(s, object, f->arrow, &class, e);
+	}
+	if (!r)
+		*what = str_fmt("%s%s%s%.*s", class ? "&" : "*&", class ? class : "", class ? "::" : "",
+				(int)(f->open - f->name), text + f->name);
 	return r;
 }
 
@@ -326,13 +373,11 @@ static int find_slot(const struct scope *s, const char *object, const char *name
 static int member(const struct scope *s, const char *text, const struct found *f, struct call *c, struct err *e)
 {
 	cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
-	cleanup_free char *class = NULL, *what = NULL, *self = NULL;
-	int r = class_of(s, object, f->arrow, &class, e);
+	cleanup_free char *what = NULL, *self = NULL;
+	int r = function_text(s, text, f, &what, e);
 
-	if (r)
-		return r;
-	what = str_fmt("&%s::%.*s", class, (int)(f->open - f->name), text + f->name);
-	r = address_of(s, what, c, e);
+	if (!r)
+		r = address_of(s, what, c, e);
 	if (!r && c->is_virtual) {
 		cleanup_free char *name = xstrndup(text + f->name, f->open - f->name);
 
@@ -352,8 +397,8 @@ static int one_call(const struct scope *s, const char *text, const struct found 
 	if (f->object < f->name) {
 		r = member(s, text, f, c, e);
 	} else {
-		name = str_fmt("*&%.*s", (int)(f->open - f->name), text + f->name);
-		r = address_of(s, name, c, e);
+		r = function_text(s, text, f, &name, e);
+		r = r ? r : address_of(s, name, c, e);
 	}
 	if (!r)
 		r = add_args(s, c, text, f->open + 1, f->close, e);
@@ -367,13 +412,11 @@ static int one_call(const struct scope *s, const char *text, const struct found 
 static int type_of_method(const struct scope *s, const char *text, const struct found *f, struct expr_type *t,
 			  struct err *e)
 {
-	cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
-	cleanup_free char *class = NULL, *method = NULL, *returned = NULL;
-	int r = class_of(s, object, f->arrow, &class, e);
+	cleanup_free char *method = NULL, *returned = NULL;
+	int r = function_text(s, text, f, &method, e);
 
 	if (r)
 		return r;
-	method = str_fmt("&%s::%.*s", class, (int)(f->open - f->name), text + f->name);
 	r = refused(expr_type_of(s->g, method, s->at->tid, s->at->frame, t, e), s);
 	if (r)
 		return r;
@@ -419,6 +462,41 @@ static int replace(const struct scope *s, const char *text, const struct found *
 		*out = str_fmt("%.*s(*(%s*)0x%llx)%s", (int)f->object, text, type, CALL_RESULTS + 16ull * c->n,
 			       text + f->close + 1);
 	return r;
+}
+
+/* How the function of a call is altered; NULL: it is not. 1: it has no address here. */
+static int altered(const struct scope *s, const char *text, const struct found *f, char **how, struct err *e)
+{
+	cleanup_free char *what = NULL, *value = NULL;
+	const char *hex;
+	int r = function_text(s, text, f, &what, e);
+
+	if (!r)
+		r = refused(gdb_eval(s->g, what, s->at->tid, s->at->frame, 0, &value, e), s);
+	hex = r ? NULL : address_in(value);
+	return hex ? expr_altered(s->g, s->at, strtoull(hex, NULL, 16), how, e) : r ? r : REFUSED;
+}
+
+int calls_check(struct gdb *g, const char *text, const struct expr_place *at, struct err *e)
+{
+	const struct scope s = {g, at, NULL};
+	struct found f;
+	struct err why;
+
+	for (size_t i = 0; next_call(text, &i, &f);) {
+		cleanup_free char *how = NULL;
+		int r = find_receiver(text, &f) ? altered(&s, text, &f, &how, &why) : REFUSED;
+
+		if (r < 0) {
+			*e = why;
+			return -1;
+		}
+		if (how)
+			return err_set(e, ERR_USAGE,
+				       "%.*s cannot be called: the compiler has changed which arguments it takes (%s)",
+				       (int)(f.open - f.name), text + f.name, how);
+	}
+	return 0;
 }
 
 int calls_init(struct calls *c, struct gdb *g, const char *text, const struct expr_place *at, char **outer,

@@ -59,6 +59,11 @@ struct calls {
 int calls_init(struct calls *c, struct gdb *g, const char *text, const struct expr_place *at, char **outer,
 	       struct err *e);
 void calls_fini(struct calls *c);
+/*
+ * -1 (ERR_USAGE): text calls a function that the compiler has altered (altered.h), so that a call would return a wrong
+ * value; or GDB failed.
+ */
+int calls_check(struct gdb *g, const char *text, const struct expr_place *at, struct err *e);
 
 /*
  * Makes the calls in process pid, a stopped copy with one thread. Afterwards it is held by ptrace, and

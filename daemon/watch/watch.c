@@ -272,6 +272,15 @@ static int bisect(struct watch *w, const struct watch_params *p, struct search_r
 	return search_run(&ops, w, &sp, r, e);
 }
 
+static void log_stages(const struct watch *w, const struct search_costs *stages)
+{
+	for (int i = 0; i < SEARCH_STAGES; i++)
+		if (stages[i].states)
+			log_info("%s: stage %s: %llu evaluations of %llu states", w->x.given,
+				 search_stage_name((enum search_stage)i), (unsigned long long)stages[i].evaluations,
+				 (unsigned long long)stages[i].states);
+}
+
 static int search(struct watch *w, const struct watch_params *p, double t0, struct watch_result *result, struct err *e)
 {
 	struct search_result r;
@@ -323,6 +332,7 @@ static int search(struct watch *w, const struct watch_params *p, double t0, stru
 		.later_s = (double)w->later_ns / 1e9,
 	};
 	memcpy(result->stats.stage, r.stage, sizeof(r.stage));
+	log_stages(w, r.stage);
 	return WATCH_FOUND;
 }
 

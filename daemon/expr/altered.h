@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * altered.h: functions that the compiler has given another way to be called than the source says, since it knows all
+ * their calls. Whoever calls such a function as the source says gets a wrong value.
+ */
+#ifndef FRED_EXPR_ALTERED_H
+#define FRED_EXPR_ALTERED_H
+
+#include <stdint.h>
+
+#include "expr/compile.h"
+#include "gdb/gdb.h"
+
+/*
+ * The function that begins at the address: *how is NULL when it may be called, or says what is known (the caller's).
+ * gcc names it with .isra, .constprop or .part; clang leaves its name, but its arguments come in other registers.
+ * 1: GDB does not tell. -1: GDB failed.
+ */
+int expr_altered(struct gdb *g, const struct expr_place *at, uint64_t address, char **how, struct err *e);
+
+#endif
