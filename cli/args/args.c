@@ -234,6 +234,15 @@ static int parse_foreign(struct parser *p, const char *word, struct err *e)
 	return own ? parse_long(p, word, e) : parse_arg(p, word, e);
 }
 
+/* "-x < 5", "--level > 2" or "-*p": no option begins in this way. */
+static bool is_expression(const struct cli *cli, const char *word)
+{
+	const struct cli_option *o = word[1] == '-' ? find_option(cli, word + 2, strcspn(word + 2, "="), 0)
+						    : find_option(cli, NULL, 0, word[1]);
+
+	return strchr("(*&!~.", word[1]) || (strpbrk(word, " <>") && !(o && (o->metavar || word[1] == '-')));
+}
+
 static int parse_word(struct parser *p, const char *word, struct err *e)
 {
 	if (p->cli->command && p->cli->command->foreign && !p->only_args)
@@ -246,7 +255,7 @@ static int parse_word(struct parser *p, const char *word, struct err *e)
 		return 0;
 	}
 	/* "-1" and the like are expressions or positions */
-	if (word[1] >= '0' && word[1] <= '9')
+	if ((word[1] >= '0' && word[1] <= '9') || is_expression(p->cli, word))
 		return parse_arg(p, word, e);
 	return word[1] == '-' ? parse_long(p, word, e) : parse_short(p, word, e);
 }

@@ -202,3 +202,19 @@ int expr_spell_casts(struct gdb *g, const char *expr, const struct expr_place *a
 		*out = xstrdup(buf_str(&text));
 	return 0;
 }
+
+int expr_check_casts(const char *expr, struct err *e)
+{
+	static const char name[] = "dynamic_cast<";
+
+	for (const char *s = expr; *s;) {
+		const char *after = text_is_quote(*s) ? text_after_quote(s) : NULL;
+
+		if (str_starts(s, name) && (s == expr || !text_is_name(s[-1])))
+			return err_set(e, ERR_USAGE,
+				       "GDB computes dynamic_cast wrongly: write static_cast, which gives the same "
+				       "address if the object is of that class");
+		s = after ? after : s + 1;
+	}
+	return 0;
+}

@@ -13,5 +13,8 @@
  * no constant (of a virtual base class), or the cast is one of a reference: GDB must evaluate it. -1: GDB failed.
  */
 int expr_spell_casts(struct gdb *g, const char *expr, const struct expr_place *at, char **out, struct err *e);
+/* -1 (ERR_USAGE): the expression has a dynamic_cast, of which GDB 13 makes the address of the table of its
+ * class in place of that of the object. */
+int expr_check_casts(const char *expr, struct err *e);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "expr/casts.h"
 #include "expr/containers.h"
 #include "expr/expr_float.h"
 #include "expr/libc_calls.h"
@@ -50,7 +51,8 @@ static int try_calls(struct expr *x, struct gdb *g, const struct expr_place *at,
 /* What GDB will evaluate in copies, which stand in other frames. */
 static int for_gdb(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
-	if (calls_check(g, x->text, at, e) || expr_check_optimized(g, x->text, at->tid, at->frame, e) ||
+	if (expr_check_casts(x->text, e) || calls_check(g, x->text, at, e) ||
+	    expr_check_optimized(g, x->text, at->tid, at->frame, e) ||
 	    expr_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0)
 		return -1;
 	log_info("%s: by GDB as %s", x->text, x->absolute ? x->absolute : "it is, in its frame");

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "describe/waits.h"
 #include "expr/call.h"
+#include "expr/casts.h"
 #include "expr/compile.h"
 #include "expr/containers.h"
 #include "expr/libc_calls.h"
@@ -124,7 +125,7 @@ static int evaluate_pure(struct look *l, struct question *q, const struct expr_p
 	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	q->in_copy = r == EXPR_NOT_COMPILABLE || (q->why.kind == ERR_USAGE && strchr(text_of(q), '('));
-	if (q->in_copy && calls_check(l->g, text_of(q), at, &q->why))
+	if (q->in_copy && (expr_check_casts(text_of(q), &q->why) || calls_check(l->g, text_of(q), at, &q->why)))
 		q->in_copy = false;
 	return q->in_copy ? 0 : refuse(l, q, at->tid, at->frame, e);
 }

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "cmd/commands.h"
 
 /* Parses a command line given as one string of words. */
@@ -105,14 +107,20 @@ static void program_arguments(void **state)
 	}
 }
 
-static void negative_numbers_are_arguments(void **state)
+static void expressions_are_arguments(void **state)
 {
-	struct err e = {0};
-	struct cli cli;
+	static const char *const given[] = {"-1<x", "-x<5", "-q>-8", "-(x)", "-*p", "--n<3"};
 
-	assert_int_equal(parse(&cli, "reverse-watch -1<x", &e), 0);
-	assert_string_equal(cli.args.s[0], "-1<x");
-	cli_fini(&cli);
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		cleanup_free char *words = str_fmt("reverse-watch -q %s", given[i]);
+		struct err e = {0};
+		struct cli cli;
+
+		if (parse(&cli, words, &e))
+			fail_msg("%s: %s", words, e.text);
+		assert_string_equal(cli.args.s[0], given[i]);
+		cli_fini(&cli);
+	}
 }
 
 static void refused(void **state)
@@ -175,7 +183,7 @@ int main(void)
 		cmocka_unit_test(globals_before_and_after),
 		cmocka_unit_test(options_between_arguments),
 		cmocka_unit_test(program_arguments),
-		cmocka_unit_test(negative_numbers_are_arguments),
+		cmocka_unit_test(expressions_are_arguments),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(help_needs_nothing_else),
 	};
