@@ -198,6 +198,8 @@ struct rlog_control {
 	/* rlog/keeper.h; absent in those of an older recorder */
 	uint64_t secret[2]; /* random: knowing it proves that an answer is for this recording */
 	uint64_t dir[2], self[2]; /* device and inode, as the client sees them: of the recording, and of this page */
+	uint32_t subreapers; /* a process has made itself one: it would be given orphans of the recorder's */
+	uint32_t reserved;
 };
 
 /*

@@ -153,6 +153,7 @@ enum helper_state { HELPER_GONE = 0, HELPER_STARTS, HELPER_TRACES, HELPER_FAILED
 struct helper {
 	uint32_t state; /* futex: enum helper_state; the kernel clears it at the helper's end, even if it is killed */
 	pid_t target, pid;
+	pid_t ours; /* 0: not a child of this process */
 	uint64_t top; /* not PLACE_KERNELS: the image is placed there (launch/place.h) */
 	uint64_t stack[2]; /* RLIMIT_STACK, which is lower until then */
 };
@@ -285,6 +286,15 @@ static int middle_main(void *arg)
 	return 0;
 }
 
+/*
+ * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it; and so may be a
+ * subreaper. There it stays a child that only who asks for such sees, until the next image's recorder takes it away.
+ */
+static int helper_is_child(void)
+{
+	return G.pid_ns || __atomic_load_n(&G.control->subreapers, __ATOMIC_RELAXED);
+}
+
 static struct helper *start_traced(void)
 {
 	uint8_t *mem = raw_mmap(0, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -300,15 +310,12 @@ static struct helper *start_traced(void)
 	m->h.state = HELPER_STARTS;
 	m->h.top = place_top_of((uint64_t)__ehdr_start);
 	raw4(SYS_prlimit64, 0, RLIMIT_STACK, 0, m->h.stack);
-	/*
-	 * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it: there
-	 * it stays a child that only who asks for such sees, until the next image's recorder takes it away (init.c).
-	 */
-	if (G.pid_ns) {
+	if (helper_is_child()) {
 		pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID, mem + 65536, helper_main,
 			       &m->h, &m->h.state);
 		if (pid < 0)
 			return 0;
+		m->h.ours = (pid_t)pid;
 	} else {
 		pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS, mem + 65536, middle_main, m, 0);
 		if (pid < 0)
@@ -344,6 +351,8 @@ void exec_reap_helper(void)
 {
 	long pause[2] = {0, REAP_NS};
 
+	if (!helper_is_child())
+		return;
 	for (int i = 0; i < REAP_TRIES && raw4(SYS_wait4, -1, 0, WNOHANG | 0x80000000ul /* __WCLONE */, 0) == 0; i++)
 		raw2(SYS_nanosleep, pause, 0);
 }
@@ -358,6 +367,8 @@ static void dismiss_helper(struct helper *h)
 
 	if (__atomic_compare_exchange_n(&h->state, &traces, HELPER_LEAVES, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		raw2(SYS_tkill, h->target, SIGSYS);
+	while (h->ours && raw4(SYS_wait4, h->ours, 0, 0x40000000 /* __WALL */, 0) == -4)
+		;
 }
 
 /* envp with our two variables at its end; in one mapping that the exec discards. */

@@ -210,8 +210,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	if (image_begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
 	files_start(image_find_execfn(envp));
-	if (G.pid_ns)
-		exec_reap_helper();
+	exec_reap_helper();
 	G.mode = SHIM_RECORD;
 	if (log_open(self))
 		return;

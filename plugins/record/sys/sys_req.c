@@ -457,6 +457,10 @@ long sys_prctl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case 59: /* PR_SET_SYSCALL_USER_DISPATCH */
 		note(RLOG_NOTE_REFUSED_SYSCALL, SYS_prctl, "prctl: dispatch of system calls");
 		return -22;
+	case PR_SET_CHILD_SUBREAPER:
+		if (a[1] && G.mode == SHIM_RECORD)
+			__atomic_store_n(&G.control->subreapers, 1, __ATOMIC_RELAXED);
+		break;
 	case PR_SET_VMA: /* names for mappings */
 		return -22;
 	}
