@@ -287,8 +287,8 @@ static int middle_main(void *arg)
 }
 
 /*
- * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it; and so may be a
- * subreaper. There it stays a child that only who asks for such sees, until the next image's recorder takes it away.
+ * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it; and so may be
+ * a subreaper. There it stays a child that only who asks for such sees, until the next image's recorder takes it away.
  */
 static int helper_is_child(void)
 {
