@@ -13,6 +13,7 @@
  * synchronisation; so a divergence in a parallel replay proves nothing.
  */
 #include "record/event/turn.h"
+#include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
 #include "record/core/tell.h"
@@ -180,7 +181,21 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 	turn_end(t, REPLAY_DIVERGED);
 }
 
-/* A thread after its EXIT event has a word that the kernel sets to 0 when the thread has ended: waits for that. */
+static int dying_tid;
+
+/*
+ * The word that the kernel sets to 0 when this thread has ended: libc's, or what the program has given to
+ * set_tid_address, and need not exist.
+ */
+static uint32_t *word_of_end(void)
+{
+	uint32_t *word = 0;
+
+	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
+	return sys_readable(word, sizeof(*word)) ? word : 0;
+}
+
+/* Waits for the end of a thread after its EXIT event. The kernel does not set a word that may not be written. */
 static void wait_dying(void)
 {
 	struct replay_ctl *c = G.ctl;
@@ -190,7 +205,8 @@ static void wait_dying(void)
 	if (likely(!word))
 		return;
 	/* the time-out is for a dying_late() that comes between the test and the wait */
-	while (c->dying == (uint64_t)word && (tid = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != 0)
+	while (c->dying == (uint64_t)word && (tid = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != 0 &&
+	       raw3(SYS_tgkill, raw0(SYS_getpid), dying_tid, 0) == 0)
 		raw4(SYS_futex, word, FUTEX_WAIT, tid, &retry);
 	c->dying = 0;
 }
@@ -342,9 +358,9 @@ void turn_pass(struct thr *t)
 
 void turn_exit(struct thr *t)
 {
-	uint32_t next, *word = 0;
+	uint32_t next, *word = word_of_end();
 
-	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
+	dying_tid = (int)raw0(SYS_gettid);
 	G.ctl->tid[t->ordinal] = 0;
 	t->undone = 0;
 	next = count_event(); /* this thread ends: if a stop is wanted here, the thread whose turn is next stops */

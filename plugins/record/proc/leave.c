@@ -62,10 +62,8 @@ static void clear_tid(void)
 
 	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
 	raw1(SYS_set_tid_address, 0);
-	if (!word)
-		return;
-	__atomic_store_n(word, 0, __ATOMIC_RELEASE);
-	raw3(SYS_futex, word, FUTEX_WAKE, 0x7fffffff);
+	if (word)
+		thread_clear_word(word);
 }
 
 static _Noreturn void stay(void)

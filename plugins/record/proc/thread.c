@@ -44,8 +44,7 @@ struct thr *thread_slot(uint32_t ordinal)
 	return &G.thr[ordinal];
 }
 
-/* As the kernel does it, which does not mind when the memory is gone; it may be shared with other processes. */
-static void clear_word(uint32_t *word)
+void thread_clear_word(uint32_t *word)
 {
 	if (unlikely(G.group) && G.mode == SHIM_RECORD)
 		pages_touch(word, sizeof(*word), 1);
@@ -63,7 +62,7 @@ void thread_exit_event(struct thr *t)
 	ev(t, RLOG_EXIT, 0, 0, 0);
 	if (t->ctid) { /* before others go on, not some time later by the kernel */
 		raw1(SYS_set_tid_address, 0);
-		clear_word(t->ctid);
+		thread_clear_word(t->ctid);
 	}
 	if (G.mode == SHIM_REPLAY)
 		turn_exit(t);

@@ -8,6 +8,8 @@
 void thread_init(void);
 void thread_find_rseq(void);
 void thread_leave_rseq(void);
+/* As the kernel does it, which does not mind when the memory is gone; it may be shared with other processes. */
+void thread_clear_word(uint32_t *word);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
 uint64_t thread_tls_room(const struct thr *t); /* the end of a part of its stack's slot that the stack does not use */
