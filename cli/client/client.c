@@ -78,6 +78,12 @@ static void print_output(struct client_request *k, const json_t *params)
 		return;
 }
 
+static void print_note(struct client_request *k, const json_t *params)
+{
+	progress_clear(&k->progress);
+	out_note(k->client->cli, "%s", out_str(params, "text", ""));
+}
+
 static void got_notification(struct client_request *k, const struct wire_msg *m)
 {
 	if (json_integer_value(json_object_get(m->params, "id")) != k->id)
@@ -87,6 +93,8 @@ static void got_notification(struct client_request *k, const struct wire_msg *m)
 			      json_string_value(json_object_get(m->params, "text")));
 	else if (!strcmp(m->method, "op.output"))
 		print_output(k, m->params);
+	else if (!strcmp(m->method, "op.note"))
+		print_note(k, m->params);
 }
 
 static void got_message(struct client_request *k, const char *line, size_t len)

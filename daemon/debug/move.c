@@ -143,6 +143,8 @@ static int stay_true(struct debug *d, struct stop *stop)
 		"fred: %s\nfred: the replay matched the recording up to event %llu, after which the program is now\n",
 		why.text, (unsigned long long)cursor_event(&d->cursor));
 	debug_say(d, text);
+	if (nav_may_have_variants(&d->nav))
+		debug_say(d, "fred: " NAV_TRY_VARIANTS "\n");
 	*stop = (struct stop){.kind = STOP_END};
 	return 0;
 }

@@ -76,12 +76,17 @@ int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t fl
 	return init_variant(n, rec, process, (unsigned)variants_of(rec, process), flags, ctx, e);
 }
 
+bool nav_may_have_variants(const struct nav *n)
+{
+	return !n->t.variant && !rec_one_order(n->t.rec, n->t.process);
+}
+
 /* For nav_has_other_variant. */
 static void note_divergence(const struct nav *n)
 {
 	struct op_ctx *ctx = n->ctx;
 
-	if (!ctx || !n->t.diverged || n->t.variant || ctx->diverged || rec_one_order(n->t.rec, n->t.process))
+	if (!ctx || !n->t.diverged || ctx->diverged || !nav_may_have_variants(n))
 		return;
 	ctx->diverged = n->t.process;
 	ctx->diverged_in = xstrdup(n->t.rec->dir);
@@ -537,6 +542,7 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 {
 	unsigned first = (unsigned)variants_of(rec, process);
 	unsigned variants = rec_one_order(rec, process) ? VARIANTS_ONE_ORDER : VARIANTS;
+	bool told = ctx && ctx->diverged == process; /* nav_has_other_variant */
 	struct err why = {0};
 	unsigned stalls = 0;
 
@@ -565,11 +571,13 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 			break;
 		if (!diverged)
 			return -1;
+		if (!i && variants > 1 && !told)
+			variants_tell(ctx, e);
 	}
 	return -1;
 }
 
-bool nav_has_other_variant(struct op_ctx *ctx)
+bool nav_has_other_variant(struct op_ctx *ctx, const struct err *divergence)
 {
 	struct rec *rec;
 	struct err why;
@@ -578,6 +586,7 @@ bool nav_has_other_variant(struct op_ctx *ctx)
 
 	if (!ctx->diverged || rec_open(ctx->diverged_in, &rec, &why))
 		return false;
+	variants_tell(ctx, divergence);
 	found = !nav_climb(rec, ctx->diverged, 0, false, NULL, ctx, &n, &why);
 	if (found) {
 		found = n.t.variant != 0;

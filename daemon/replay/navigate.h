@@ -82,9 +82,15 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 	      struct op_ctx *ctx, struct nav *out, struct err *e);
 
 /*
- * An operation has ended whose replay diverged: looks for another schedule variant by which that image replays to its
- * end, and remembers it in the recording. True: there is one, and the operation may be made again.
+ * An operation has ended whose replay diverged, with that error, if any: looks for another schedule variant by which
+ * that image replays to its end, and remembers it in the recording. True: there is one, and the operation may be made
+ * again.
  */
-bool nav_has_other_variant(struct op_ctx *ctx);
+bool nav_has_other_variant(struct op_ctx *ctx, const struct err *divergence);
+/* What to say of a divergence where no other variant is looked for. */
+#define NAV_TRY_VARIANTS                                                                                               \
+	"`fredctl replay` tries other orders of the events that no lock orders, and what replays is used from then on"
+/* Could there be another variant? */
+bool nav_may_have_variants(const struct nav *n);
 
 #endif

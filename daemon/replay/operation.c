@@ -60,6 +60,7 @@ void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len)
 {
 	const char *p = data;
 
+	ctx->has_output = true;
 	while (len) {
 		size_t n = len < OUTPUT_CHUNK ? len : OUTPUT_CHUNK;
 		cleanup_buf struct buf b = {0};
@@ -69,6 +70,12 @@ void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len)
 		p += n;
 		len -= n;
 	}
+}
+
+void op_note(struct op_ctx *ctx, const char *text)
+{
+	if (ctx && ctx->fd >= 0)
+		write_line(ctx, json_pack("{s:o}", "note", json_text(text, strlen(text))));
 }
 
 /* What was killed may have no name: a copy. */

@@ -5,6 +5,7 @@
  *
  *     {"progress": 0.25, "text": "..."}         any number of them
  *     {"output": 1, "base64": "..."}            what the program wrote to 1 or 2
+ *     {"note": "..."}                           what the user should know before it ends
  *     {"result": {...}} or {"error": {"kind": "usage", "text": "..."}}      last, exactly one
  *
  * An operation is cancelled by SIGKILL, with its cell; it keeps nothing that would need cleaning up
@@ -25,6 +26,7 @@ struct op_ctx {
 	uint64_t id; /* the daemon's number of this operation */
 	uint64_t last_progress_ns; /* CLOCK_MONOTONIC */
 	int last_permille;
+	bool has_output; /* of op_output */
 	/* For what an operation does besides: where progress goes, and whether its user wants it to end. May be NULL.
 	 */
 	void (*show)(void *arg, double fraction, const char *text);
@@ -54,6 +56,8 @@ void op_progress(struct op_ctx *ctx, double fraction, const char *text);
 bool op_cancelled(const struct op_ctx *ctx);
 /* What the program wrote to fd 1 or 2, any bytes. */
 void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len);
+/* What the user should know now, and not only when all is done: one line, without a newline. ctx may be NULL. */
+void op_note(struct op_ctx *ctx, const char *text);
 /* The last line: the result (stolen) of a successful operation, or e. For the worker's main. */
 void op_finish(struct op_ctx *ctx, json_t *result, const struct err *e);
 

@@ -55,3 +55,11 @@ void variants_set(const struct rec *rec, uint32_t process, unsigned variant)
 
 	variants_note(rec, key, variant);
 }
+
+void variants_tell(struct op_ctx *ctx, const struct err *why)
+{
+	cleanup_free char *text = str_fmt("%s; trying other orders of the events that no lock orders",
+					  why->kind ? why->text : "the replay diverged");
+
+	op_note(ctx, text);
+}

@@ -47,6 +47,11 @@ static void got_output(struct operation *op, const json_t *line)
 			  json_object_get(line, "base64")));
 }
 
+static void got_note(struct operation *op, const json_t *line)
+{
+	forward(op, "op.note", json_pack("{s:O}", "text", json_object_get(line, "note")));
+}
+
 static void got_line(struct operation *op, const char *line, size_t len)
 {
 	json_auto_t *v = json_loadb(line, len, 0, NULL);
@@ -55,6 +60,8 @@ static void got_line(struct operation *op, const char *line, size_t len)
 		got_progress(op, v);
 	else if (json_object_get(v, "output"))
 		got_output(op, v);
+	else if (json_object_get(v, "note"))
+		got_note(op, v);
 	else if (!op->final && (json_object_get(v, "result") || json_object_get(v, "error")))
 		op->final = json_incref(v);
 	else

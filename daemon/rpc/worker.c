@@ -36,7 +36,13 @@ static int run_operation(const struct op_entry *o, const struct operation *op, s
 {
 	int r = o->fn(op->params, ctx, result, e);
 
-	if (!o->repeatable || !ctx->diverged || !nav_has_other_variant(ctx))
+	if (!o->repeatable || !ctx->diverged)
+		return r;
+	if (ctx->has_output) {
+		op_note(ctx, NAV_TRY_VARIANTS);
+		return r;
+	}
+	if (!nav_has_other_variant(ctx, e))
 		return r;
 	if (!r)
 		json_decref(*result);
