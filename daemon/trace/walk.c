@@ -16,6 +16,7 @@
 
 #include "trace/internal.h"
 
+#define BEGAN_MOST 256u
 #define SLICE_NS 50000000u /* how often the user is asked whether to stop */
 #define PAGE 4096u
 #define MEMORY ((sizeof(struct replay_walk) + REPLAY_WALK_STACK + PAGE - 1) & ~(uint64_t)(PAGE - 1))
@@ -101,6 +102,26 @@ static int call_recorder(struct trace_walk *w, struct trace *t, const struct wal
 	r.orig_rax = (unsigned long long)-1;
 	r.eflags &= ~0x400ull; /* direction */
 	return trace_set_regs(t, &r, e);
+}
+
+/* Where the code of the last walks began, to which the recorder returns in them. */
+static uint64_t began[BEGAN_MOST];
+static unsigned nbegan;
+
+static void note_begin(uint64_t addr)
+{
+	for (unsigned i = 0; i < nbegan && i < BEGAN_MOST; i++)
+		if (began[i] == addr)
+			return;
+	began[nbegan++ % BEGAN_MOST] = addr;
+}
+
+bool trace_walk_had(uint32_t v, unsigned upper)
+{
+	for (unsigned i = 0; i < nbegan && i < BEGAN_MOST; i++)
+		if ((uint32_t)(began[i] >> upper * 32) == v)
+			return true;
+	return false;
 }
 
 static int read_answer(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
@@ -338,6 +359,8 @@ static int settle(struct trace_walk *w, struct trace *t, uint64_t memory, struct
 
 static int clean_up(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
+	if (w->ask.maps > 1) /* the last one is no code */
+		note_begin(w->ask.map[0].addr);
 	for (uint32_t i = 0; i < w->ask.maps && i < REPLAY_WALK_MAPS; i++)
 		if (unmap(w, t, w->ask.map[i].addr, w->ask.map[i].len, e))
 			return -1;

@@ -79,5 +79,8 @@ void trace_walk_want(struct trace_walk *w, const struct user_regs_struct *r);
  * After THERE and LEFT the copy's state is as if it had run natively.
  */
 int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e);
+/* Was v the lower or upper half of the address to which a walk of this process has let the recorder return? Of the
+ * last ones. */
+bool trace_walk_had(uint32_t v, unsigned upper);
 
 #endif
