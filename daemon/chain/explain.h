@@ -30,6 +30,13 @@ struct explain_ways {
 	int (*flow_on)(struct flow *f, struct err *e); /* flow_int.h */
 	int (*timed_out)(struct explain *x, struct err *e); /* vain.h */
 	int (*closed)(struct explain *x, struct err *e); /* descriptor.h */
+	bool (*begins_empty)(struct flow *f); /* flow_int.h */
+};
+
+/* A write that went past the end of [lo, lo + len). at.pc 0: there is none. */
+struct explain_overrun {
+	struct timeline_point at;
+	uint64_t lo, len;
 };
 
 struct explain {
@@ -60,7 +67,9 @@ struct explain {
 	} returned;
 	bool allocated; /* the value that was followed is the address of a new block */
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
-	size_t kept; /* flow_memory.c: the steps up to the last copy of the value to an object's memory; 0: none */
+	size_t kept; /* flow_birth.c: the steps up to the last copy of the value to an object's memory; 0: none */
+	size_t emptied; /* the same up to the first one that made null a pointer which was not */
+	struct explain_overrun overrun; /* the chain ends there */
 	enum chain_end end;
 	char *end_text;
 	bool found; /* the chain leads to a cause */

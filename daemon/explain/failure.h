@@ -100,6 +100,11 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
  */
 int because_of_bound(struct explain *x, struct err *e);
 /*
+ * guard.c: the chain ended at a write past the end of something: which comparison has let it through? If none has, the
+ * end of the chain stays as it was.
+ */
+int because_of_guard(struct explain *x, struct err *e);
+/*
  * For a chain that ended at its first step: the origin of the value is no explanation then, so searches for the
  * condition under which the statement was executed.
  */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
@@ -145,6 +146,17 @@ static bool names_counter(const struct explain *x)
 	return moved && str_starts(text, "for") && strchr(" (", text[3]);
 }
 
+/* The bytes of a line of source up to a comment at its end, and blanks. */
+static size_t code_length(const char *text)
+{
+	const char *comment = strstr(text, "/*");
+	size_t n = comment ? (size_t)(comment - text) : strlen(text);
+
+	while (n && strchr(" \t", text[n - 1]))
+		n--;
+	return n;
+}
+
 /*
  * Is the constant at which the chain ends one that no statement sets: the compiler has made it of what a condition had
  * found out before?
@@ -154,11 +166,12 @@ static bool names_test_only(const struct explain *x)
 	static const char *const tests[] = {"while", "if", "assert"};
 	const struct step *last = &x->chain.v[x->chain.n - 1];
 	const char *text = json_string_value(json_object_get(last->location, "text"));
+	cleanup_free char *code = text ? xstrndup(text, code_length(text)) : NULL;
 	bool is = false;
 
-	if (x->end != END_CONSTANT || last->role != STEP_WRITE || !text)
+	if (x->end != END_CONSTANT || last->role != STEP_WRITE || !code)
 		return false;
-	text += strspn(text, " \t}");
+	text = code + strspn(code, " \t}");
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		is |= str_starts(text, tests[i]) && strchr(" (", text[strlen(tests[i])]);
 	for (const char *s = text; is && (s = strchr(s, '=')); s++) /* it sets something, too */
@@ -166,7 +179,7 @@ static bool names_test_only(const struct explain *x)
 			s++;
 		else if (!strchr("!<>", s[-1]))
 			return false;
-	return is && !strstr(text, "++") && !strstr(text, "--") && text[strlen(text) - 1] != ';';
+	return is && !strstr(text, "++") && !strstr(text, "--") && (!*text || text[strlen(text) - 1] != ';');
 }
 
 /* What could not be followed to its end is shown, and is no cause. */
@@ -202,6 +215,8 @@ static int explain_failure(struct explain *x, struct err *e)
 		explain_end(x, END_UNKNOWN, "%s", e->text);
 		r = 0;
 	}
+	if (!r && because_of_guard(x, e))
+		return -1;
 	if (!r)
 		judge(x);
 	return r;
@@ -324,7 +339,7 @@ static uint32_t default_process(const json_t *params, const struct rec *rec, uin
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	json_int_t depth = json_integer_value(json_object_get(params, "depth"));
-	static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain};
+	static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain, flow_begins_empty};
 	struct explain x = {
 		.ways = &ways, .ctx = ctx, .depth = depth > 0 ? (unsigned)depth : DEPTH, .until = EXPLAIN_MOST};
 	double since = clock_s();

@@ -20,12 +20,44 @@ static bool is_on_stack(struct explain *x, uint64_t addr)
 	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
 }
 
-void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect)
+static bool is_null(const uint8_t v[8])
+{
+	static const uint8_t null[8];
+
+	return !memcmp(v, null, sizeof(null));
+}
+
+void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect, const uint8_t was[8])
 {
 	if (f->trial || is_on_stack(f->x, f->l.addr))
 		return;
-	if (copies && effect == INSN_COPIES && f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f))
+	if (copies && effect == INSN_COPIES && f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f)) {
 		f->x->kept = f->x->chain.n;
+		if (!f->x->emptied && !is_null(was))
+			f->x->emptied = f->x->chain.n;
+	}
+}
+
+/*
+ * The null pointer is one that its memory has had from the beginning, or a statement wrote it over another one. That a
+ * thing begins empty is no mistake: where a pointer to something was replaced by it, the chain ends.
+ */
+static bool was_emptied(struct flow *f)
+{
+	struct explain *x = f->x;
+
+	if (f->trial || !x->emptied || x->emptied > x->chain.n || !flow_is_zero(f))
+		return false;
+	chain_cut(&x->chain, x->emptied);
+	explain_end(
+		x, END_COMPUTED,
+		"the statement put a null pointer, which was there from the beginning, in the place of another one");
+	return true;
+}
+
+bool flow_begins_empty(struct flow *f)
+{
+	return f->last && f->pointer && !f->number && is_null(f->was) && was_emptied(f);
 }
 
 /*
@@ -46,6 +78,9 @@ static bool was_kept(struct flow *f, const char *name)
 void flow_never_written(struct flow *f, const char *name)
 {
 	struct mapping m;
+
+	if (was_emptied(f))
+		return;
 
 	if (!maps_find(cursor_memory(&f->x->t), f->l.addr, &m))
 		m.path[0] = '\0';

@@ -105,8 +105,14 @@ bool flow_was_wrong(const struct flow *f);
  * now; FLOW_ON: it is not, and the program stands at `at`; -1.
  */
 int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const char *name, struct err *e);
-/* flow_birth.c: the last step of the chain has written f->l: a null pointer was copied to an object, perhaps. */
-void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect);
+/* flow_birth.c: the last step of the chain has written f->l, which was `was`: a null pointer was copied to an object,
+ * perhaps. */
+void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect, const uint8_t was[8]);
+/*
+ * A constant null pointer was written where one was already: does the chain have a copy of it that replaced another
+ * pointer? Then it ends there.
+ */
+bool flow_begins_empty(struct flow *f);
 /*
  * The program stands where the life of the memory begins or ends: at its allocation or free, or the call of `function`
  * ("": none). o: the object that f->l was read from, by an index or not. enum next, or -1.
@@ -162,6 +168,8 @@ int flow_stale(struct flow *f, const struct timeline_point *at, const struct obj
 int flow_cross(struct flow *f, struct err *e);
 /* As flow_last_write; writes of f->mark on the way are noted. f->ended: such a one ends the trial. */
 int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
+/* latest.c: back to the instruction that has set the flags. 0; 1: it is not met; -1. */
+int flow_to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, struct err *e);
 /* As long as the value is only copied, and explain_is_over does not say otherwise. */
 int flow_on(struct flow *f, struct err *e);
 /* Is the last step of the chain in the same source line as p? */

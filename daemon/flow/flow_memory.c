@@ -126,6 +126,8 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 		inspect_step(p, STEP_WRITE, name, before, after,
 			     "this wrote past the end of %s (%llu bytes), and so to %s: it was %s, became %s",
 			     meant.name, (unsigned long long)meant.len, name, before, after);
+	if (!f->trial && f->l.addr >= meant.lo + meant.len)
+		f->x->overrun = (struct explain_overrun){p->at, meant.lo, meant.len};
 	explain_end(f->x, END_COMPUTED, "the write was not meant for %s", name);
 	return 1;
 }
@@ -240,7 +242,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 
 			inspect_step(&p, copies ? STEP_COPY : STEP_WRITE, exact ? here : name, before, after,
 				     "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
-			flow_note_kept(f, copies, o.effect);
+			flow_note_kept(f, copies, o.effect, was);
 			if (o.what.len < f->l.len && f->pointer && o.effect != INSN_KEEPS) {
 				explain_end(x, END_COMPUTED,
 					    "only %u of its %u bytes were written here: the write was not meant for it",

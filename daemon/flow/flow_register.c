@@ -410,6 +410,67 @@ int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e)
 	return r;
 }
 
+#define HOPS 4u /* from register to register */
+
+/* An address near to 0 was made of two zeros: one is no object, the other an index or an offset. */
+static bool is_null_sum(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
+{
+	uint8_t v[2][8];
+
+	if (!f->pointer || o->effect != INSN_COMPUTES || o->n != 2)
+		return false;
+	for (unsigned k = 0; k < 2; k++)
+		if (!flow_read(f->x, r, &o->from[k], v[k]))
+			return false;
+	return !memcmp(v[0], v[1], sizeof(v[0])) && !v[0][0] && !memcmp(v[0], v[0] + 1, sizeof(v[0]) - 1);
+}
+
+/* Was it extended from fewer bytes, or made by arithmetic? Then it is no pointer. Afterwards the cursor may stand
+ * anywhere; -1: it failed. */
+static int is_number(struct flow *f, const struct insn_loc *l, struct err *e)
+{
+	struct flow one = {.x = f->x, .tid = f->tid, .l = *l, .trial = true};
+
+	for (unsigned n = 0; n < HOPS && one.l.where == INSN_IN_REG && one.l.len == 8; n++) {
+		struct flow_setter s;
+		int got;
+
+		flow_setter_begin(&s);
+		got = flow_to_setter(&one, &s, e);
+		explain_reopen(f->x);
+		if (got != SETTER_INSN)
+			return got < 0 ? -1 : 0;
+		if (s.origin.effect != INSN_COPIES)
+			return s.origin.effect == INSN_DERIVES;
+		one.l = s.origin.from[0];
+	}
+	return one.l.len < 8;
+}
+
+/* The instruction, in front of which it stands, has added two zeros: the one that was to be a pointer comes first. */
+static int pointer_first(struct flow *f, struct insn_origin *o, struct err *e)
+{
+	struct timeline_point here;
+	int first, second = 0;
+
+	if (cursor_where(&f->x->t, &here, e))
+		return -1;
+	first = is_number(f, &o->from[0], e);
+	if (first < 0 || cursor_goto_point(&f->x->t, &here, e))
+		return -1;
+	if (first)
+		second = is_number(f, &o->from[1], e);
+	if (second < 0 || (first && cursor_goto_point(&f->x->t, &here, e)))
+		return -1;
+	if (first && !second) {
+		struct insn_loc l = o->from[0];
+
+		o->from[0] = o->from[1];
+		o->from[1] = l;
+	}
+	return 0;
+}
+
 /* In front of the instruction that put it there. */
 static int set_here(struct flow *f, const struct user_regs_struct *was, struct insn_origin *o, struct err *e)
 {
@@ -436,6 +497,8 @@ static int set_here(struct flow *f, const struct user_regs_struct *was, struct i
 		if (r != FLOW_ON)
 			return r;
 	}
+	if (is_null_sum(f, was, o) && pointer_first(f, o, e))
+		return -1;
 	if (flow_is_made(f, was, o)) {
 		int r = tell_made(f, o, was, e) ? -1 : flow_lost_update(f, o, e);
 

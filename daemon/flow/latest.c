@@ -205,8 +205,7 @@ int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e)
 
 #define NEAR_STEPS 8u /* from a branch back to the comparison */
 
-/* Back to the instruction that has set the flags. 0; 1: it is not met; -1. */
-static int to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, struct err *e)
+int flow_to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, struct err *e)
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
 	struct user_regs_struct r;
@@ -263,7 +262,7 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
 {
 	struct timeline_point at;
 	struct insn_origin o;
-	int r = to_comparison(x, tid, &o, e);
+	int r = flow_to_comparison(x, tid, &o, e);
 
 	if (r)
 		return r;

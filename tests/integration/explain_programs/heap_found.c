@@ -12,8 +12,8 @@ int main(void)
 
 	for (i = 0; i < used; i++)
 		table[i] = &used;
-	for (; i < most; i++)
-		table[i] = &most; /* BUG */
+	for (; i < most; i++) /* BUG */
+		table[i] = &most;
 	printf("%d\n", i);
 	return 0;
 }

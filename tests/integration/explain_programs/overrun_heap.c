@@ -9,8 +9,8 @@ int main(int argc, char **argv)
 
 	(void)argv;
 	memset(b, 1, 24);
-	for (int i = 0; i < 40 + argc; i++)
-		a[i] = (char)i; /* BUG */
+	for (int i = 0; i < 40 + argc; i++) /* BUG */
+		a[i] = (char)i;
 	free(b);
 	free(a);
 	return 0;
