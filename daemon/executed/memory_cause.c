@@ -44,6 +44,14 @@ static bool is_same_place(const json_t *a, const json_t *b)
 	       json_equal(json_object_get(p, "line"), json_object_get(q, "line"));
 }
 
+/* The same statement, between the same two events. */
+static bool is_same_moment(const json_t *a, const json_t *b)
+{
+	const json_t *p = json_object_get(a, "position"), *q = json_object_get(b, "position");
+
+	return is_same_place(a, b) && json_equal(json_object_get(p, "event"), json_object_get(q, "event"));
+}
+
 /* moment: as moment_json makes it. */
 static json_t *step_of(const json_t *moment, json_t *process, const char *role, const char *words)
 {
@@ -57,12 +65,15 @@ static void end_there(json_t *result, const json_t *finding)
 {
 	json_t *chain = json_object_get(result, "chain"), *process = json_object_get(result, "process"),
 	       *freed = json_object_get(json_object_get(finding, "block"), "freed"), *last, *access;
-	bool writes = json_is_true(json_object_get(finding, "write"));
+	bool writes = json_is_true(json_object_get(finding, "write")),
+	     found = json_is_true(json_object_get(result, "found"));
 	const char *words = json_string_value(json_object_get(finding, "words")), *was = text_of(result, "end", "text");
 	cleanup_free char *note = NULL;
 
 	last = json_array_get(chain, json_array_size(chain) - 1);
-	if (json_is_true(json_object_get(result, "found")) && is_same_place(last, finding) && !json_is_object(freed))
+	/* where it is the failure itself, what led to that has been followed */
+	if (found && !json_is_object(freed) &&
+	    (is_same_place(last, finding) || is_same_moment(json_array_get(chain, 0), finding)))
 		return;
 	note = str_fmt(
 		"a memory error came before the failure, and what follows from one is not to be relied on: it is "

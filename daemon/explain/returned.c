@@ -215,6 +215,16 @@ static bool asked_for_another(struct explain *x, unsigned numbers, const char *b
 	return another;
 }
 
+/* Was the null pointer that the function returned put into an object, from which it was read later? That statement is
+ * the end of the chain then: nobody has asked there whether there is one. */
+static bool was_kept(struct explain *x, size_t keep)
+{
+	if (!x->kept || x->kept > keep)
+		return false;
+	chain_cut(&x->chain, x->kept);
+	return true;
+}
+
 int failure_returned(struct explain *x, struct err *e)
 {
 	cleanup_free char *text = NULL, *bad = NULL, *found = NULL, *was = x->end_text ? xstrdup(x->end_text) : NULL;
@@ -245,7 +255,9 @@ int failure_returned(struct explain *x, struct err *e)
 	}
 	if (r || is_told(&x->chain, keep)) {
 		chain_cut(&x->chain, before);
-		if (r && text && end == END_CONSTANT && before == keep + 1) /* it never returned anything else */
+		if (r && text && end == END_CONSTANT && before == keep + 1 && was_kept(x, keep))
+			explain_end_instead(x, END_COMPUTED, "the statement kept what `%s' returned, which is 0", text);
+		else if (r && text && end == END_CONSTANT && before == keep + 1) /* it never returned anything else */
 			explain_end_instead(x, END_UNKNOWN, "`%s' returns 0, and why is not known", text);
 		else
 			explain_end_instead(x, end, "%s", was ? was : "?");

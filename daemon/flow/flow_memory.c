@@ -62,24 +62,24 @@ uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l)
 	return 0;
 }
 
-int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
-		      struct err *e)
+/* GDB is attached at `here`, in a function of libc that copies: back to its entry, and its registers. 0; 1: it is not
+ * met, and the cursor may stand anywhere; -1. */
+static int to_entry_of_copy(struct explain *x, const struct timeline_point *here, struct user_regs_struct *r,
+			    struct err *e)
 {
 	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)here->pc), *text = NULL;
-	struct user_regs_struct r;
 	struct stop stop = {0};
 	uint64_t offset = 0;
 	struct err ignored;
 	char *plus;
 	int got;
 
-	*dest = *source = 0;
 	if (gdb_console(x->g, cmd, &text, &ignored) || !text || !strstr(text, " in section "))
-		return 0;
+		return 1;
 	*strstr(text, " in section ") = '\0';
 	plus = strstr(text, " + ");
 	if (plus && str_u64(plus + 3, 10, 0, UINT64_MAX, &offset))
-		return 0;
+		return 1;
 	if (offset) {
 		breaks_add(&x->t.breaks, here->pc - offset, 0);
 		got = cursor_back_continue(&x->t, &stop, e);
@@ -87,14 +87,42 @@ int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint
 		if (got)
 			return -1;
 	}
-	if ((!offset || stop.kind == STOP_BREAK) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored)) {
-		*dest = r.rdi;
-		*source = r.rsi;
-	}
-	return offset ? cursor_goto_point(&x->t, here, e) : 0;
+	return (offset && stop.kind != STOP_BREAK) || explain_regs(x, x->t.in.seg.tid, r, &ignored);
 }
 
-/* Was something written that the statement did not mean? 1: yes, and the chain ends. */
+int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
+		      struct err *e)
+{
+	struct user_regs_struct r;
+	int got = to_entry_of_copy(x, here, &r, e);
+
+	*dest = got ? 0 : r.rdi;
+	*source = got ? 0 : r.rsi;
+	return got < 0 || cursor_goto_point(&x->t, here, e) ? -1 : 0;
+}
+
+/*
+ * p stands at a write of a function of libc's that copies or fills, which went past its object. Was its length a
+ * negative number? Then that is followed: FLOW_ON, f is about it. FLOW_ENDED: it was not; -1.
+ */
+static int turn_to_length(struct flow *f, struct inspect *p, struct err *e)
+{
+	struct user_regs_struct r;
+	int got;
+
+	if (f->trial || !strstr(inspect_function(p, 0), "mem"))
+		return FLOW_ENDED;
+	got = to_entry_of_copy(f->x, &p->at, &r, e);
+	if (got || (int64_t)r.rdx >= 0)
+		return got < 0 ? -1 : FLOW_ENDED;
+	f->l = (struct insn_loc){.where = INSN_IN_REG, .reg = INSN_RDX, .len = 8};
+	f->pointer = f->number = f->derived = f->read_as_pointer = false;
+	f->last = 0;
+	return flow_read(f->x, &r, &f->l, f->value) ? FLOW_ON : FLOW_ENDED;
+}
+
+/* Was something written that the statement did not mean? FLOW_ENDED: yes, and the chain ends; FLOW_TURNED: yes, and f
+ * is about another value. 0: no. */
 static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before,
 		      const char *after, struct err *e)
 {
@@ -128,8 +156,14 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 			     meant.name, (unsigned long long)meant.len, name, before, after);
 	if (!f->trial && f->l.addr >= meant.lo + meant.len)
 		f->x->overrun = (struct explain_overrun){p->at, meant.lo, meant.len};
+	if (p->to_copy) {
+		int turned = turn_to_length(f, p, e);
+
+		if (turned != FLOW_ENDED)
+			return turned < 0 ? -1 : FLOW_TURNED;
+	}
 	explain_end(f->x, END_COMPUTED, "the write was not meant for %s", name);
-	return 1;
+	return FLOW_ENDED;
 }
 
 /* A function of libc's has copied it, by way of a register that cannot be read: from its source. enum next, or -1. */
@@ -235,7 +269,9 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 		got = FLOW_ENDED;
 	} else {
 		got = is_overrun(f, &p, &i, name, before, after, e);
-		if (!got) {
+		if (got == FLOW_TURNED) {
+			got = FLOW_ON;
+		} else if (!got) {
 			bool exact;
 			cleanup_free char *here = inspect_name(&p, f->l.addr, f->l.len, &exact);
 			bool copies = o.effect == INSN_COPIES || (o.effect == INSN_DERIVES && f->pointer);
