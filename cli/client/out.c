@@ -50,17 +50,31 @@ void out_error(const struct cli *cli, const struct err *e, int exit_code)
 	out_json(v, &ignored);
 }
 
+static void print_format(const char *fmt, va_list ap)
+{
+	fputs("fred: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
 void out_note(const struct cli *cli, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (cli->quiet)
 		return;
-	fputs("fred: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	print_format(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+}
+
+void out_failure(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_format(fmt, ap);
+	va_end(ap);
 }
 
 int out_finish(struct err *e)

@@ -190,6 +190,24 @@ static void add_commands(struct buf *b)
 	buf_add_str(b, "'.split()\nend\n");
 }
 
+/* As the inside of a string of GDB's: nothing in it ends the string or the line, or depends on the locale. */
+static void add_escaped(struct buf *b, const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
+			buf_addf(b, "\\%03o", (unsigned char)*text);
+		else
+			buf_addf(b, "%s%c", *text == '\\' || *text == '"' ? "\\" : "", *text);
+}
+
+/* Convenience variables such as $_fred_recording, for programs that drive GDB. */
+static void add_path(struct buf *b, const char *name, const char *path)
+{
+	buf_addf(b, "set $%s = \"", name);
+	add_escaped(b, path);
+	buf_add_str(b, "\"\n");
+}
+
 /* Without Python, the state of the program is saved, and breakpoints as far as GDB can write them. */
 static void add_state(struct buf *b, const char *state)
 {
@@ -200,7 +218,8 @@ static void add_state(struct buf *b, const char *state)
 			       "prompt\nend\nend\n");
 		return;
 	}
-	buf_addf(b, "if $_fred_python == 1\npython begin_session(r'''%s''')\nelse\n", state);
+	add_path(b, "_fred_state", state);
+	buf_add_str(b, "if $_fred_python == 1\npython begin_session(path_in('_fred_state'))\nelse\n");
 	buf_addf(b, "echo fred: this GDB has no Python: of its own state, only breakpoints are saved\\n\n");
 	if (!access(breakpoints, F_OK))
 		buf_addf(b, "source %s\n", breakpoints);
@@ -211,18 +230,8 @@ static void add_state(struct buf *b, const char *state)
 static void add_echo(struct buf *b, const char *text)
 {
 	buf_add_str(b, "echo fred: ");
-	for (; *text; text++)
-		buf_addf(b, "%s%c", *text == '\\' ? "\\" : "", *text);
+	add_escaped(b, text);
 	buf_add_str(b, "\\n\n");
-}
-
-/* Convenience variables such as $_fred_recording, for programs that drive GDB. */
-static void add_path(struct buf *b, const char *name, const char *path)
-{
-	buf_addf(b, "set $%s = \"", name);
-	for (; *path; path++)
-		buf_addf(b, "%s%c", *path == '\\' || *path == '"' ? "\\" : "", *path);
-	buf_add_str(b, "\"\n");
 }
 
 static void add_main(struct buf *b, const struct gdb_setup *g, const char *commands_path)

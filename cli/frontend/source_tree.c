@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,9 +28,23 @@ struct made {
 	struct strv folders; /* that have a rule */
 };
 
+/* As an argument in double quotes. */
+static char *quoted(const char *path)
+{
+	struct buf b = {0};
+
+	for (; *path; path++)
+		buf_addf(&b, "%s%c", *path == '\\' || *path == '"' ? "\\" : "", *path);
+	return buf_steal(&b);
+}
+
+/* A command is a line: a folder with a newline in its name cannot be told. */
 static void add_rule(struct made *m, const char *from)
 {
-	strv_addf(m->commands, "set substitute-path \"%s\" \"%s%s\"", from, m->tree, from);
+	cleanup_free char *name = quoted(from);
+
+	if (!strchr(from, '\n'))
+		strv_addf(m->commands, "set substitute-path \"%s\" \"%s%s\"", name, m->tree, name);
 }
 
 /* The system's headers, which the recording does not list, must stay where they are. */

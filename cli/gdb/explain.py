@@ -11,10 +11,10 @@ POSITION = re.compile(r"\d+/0x[0-9a-f]+#\d+")
 
 
 def recording_for(name):
-    recording = gdb.convenience_variable("_fred_recording")
+    recording = path_in("_fred_recording")
     if recording is None:
         raise gdb.GdbError("%s: this program is being recorded: `kill` completes its recording, then fredctl %s" % (name, name))
-    return recording.string()
+    return recording
 
 
 class Options(Command):
@@ -33,11 +33,11 @@ class Explain(Command):
 
     def go(self, arg, from_tty):
         self.dont_repeat()
-        recording = gdb.convenience_variable("_fred_recording")
+        recording = path_in("_fred_recording")
         if recording is None:
             raise gdb.GdbError("explain: this program is being recorded: `kill` completes its recording (at a crash, with the crash), "
                                "then fredctl explain")
-        gdb.write(self.ask([gdb.convenience_variable("_fredctl").string(), "-q", "explain", recording.string(),
+        gdb.write(self.ask([path_in("_fredctl"), "-q", "explain", recording,
                             "--process", proc("process")[0]] + gdb.string_to_argv(arg)))
 
     @staticmethod
@@ -62,7 +62,7 @@ class Why(Command):
         at = POSITION.search(quietly("monitor when"))
         if at is None:
             raise gdb.GdbError("why: the program stands at no position of the recording")
-        gdb.write(Explain.ask([gdb.convenience_variable("_fredctl").string(), "-q", "why", *(options or "").split(), "--at", at.group(0),
+        gdb.write(Explain.ask([path_in("_fredctl"), "-q", "why", *(options or "").split(), "--at", at.group(0),
                                "--process", proc("process")[0], "--", recording, self.expression(expr)]))
 
     @staticmethod
@@ -85,7 +85,7 @@ class Check(Options):
         self.dont_repeat()
         if re.fullmatch(r"\s*\d+\s*", arg):
             return self.visit(int(arg), from_tty)
-        text = Explain.ask([gdb.convenience_variable("_fredctl").string(), "-q", "check", *self.what(gdb.string_to_argv(arg)),
+        text = Explain.ask([path_in("_fredctl"), "-q", "check", *self.what(gdb.string_to_argv(arg)),
                             "--process", proc("process")[0]])
         # of a race, its later access is told last
         Check.found = [re.findall(r"thread \d+, event .*\(goto (\S+)\)", one)[-1:] for one in re.split(r"(?m)^(?=\d+\. )", text)[1:]]
@@ -115,7 +115,7 @@ class Trace(Options):
         words = gdb.string_to_argv(arg)
         if not any(w == "--to" or w.startswith("--to=") for w in words):
             words += ["--to", self.here()]
-        gdb.write(Explain.ask([gdb.convenience_variable("_fredctl").string(), "-q", "trace", recording_for("trace"), *words,
+        gdb.write(Explain.ask([path_in("_fredctl"), "-q", "trace", recording_for("trace"), *words,
                                "--process", proc("process")[0]]))
 
     @staticmethod

@@ -85,7 +85,7 @@ class Settings:
             if not enabled:
                 self.attempt("skip disable " + re.findall(r"^(\d+) ", quietly("info skip"), re.M)[-1])
         for pair in saved.get("substitutes", []):
-            self.attempt("set substitute-path %s %s" % tuple(pair))
+            self.attempt('set substitute-path "%s" "%s"' % tuple(re.sub(r'(["\\])', r"\\\1", path) for path in pair))
         for name, (body, text) in saved.get("commands", {}).items():
             self.define(name, body, text)
 

@@ -20,6 +20,18 @@ def quietly(command):
     return gdb.execute(command, from_tty=False, to_string=True)
 
 
+def path_in(variable):
+    """A path that fredctl has put there: its bytes, whatever the locale and the program's character set; None: there is none."""
+    value = gdb.convenience_variable(variable)
+    return None if value is None else os.fsdecode(value.string("latin-1").encode("latin-1"))
+
+
+def by_folder(path):
+    """The file by a name that any of GDB's commands takes, whatever its folder is called."""
+    folder = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY)
+    return "/proc/self/fd/%d/%s" % (folder, os.path.basename(path))
+
+
 def say(text):
     gdb.write("fred: %s\n" % text, gdb.STDERR)
 
@@ -240,8 +252,9 @@ class Session:
     def __init__(self, path):
         self.path = path
         self.written = None
-        self.settings = Settings("%s.script" % path)
-        self.breakpoints = Breakpoints("%s.script" % path)
+        scratch = path and by_folder(path + ".script")
+        self.settings = Settings(scratch)
+        self.breakpoints = Breakpoints(scratch)
         self.displays = Displays()
         self.values = Values()
 

@@ -48,7 +48,7 @@ void live_finish(struct live *l, int status)
 
 	leave(l);
 	if (record_end(&l->rec, status, &e))
-		out_note(l->o->cli, "%s", e.text);
+		out_failure("%s", e.text);
 	else
 		notes(l);
 	record_session_fini(&l->rec);

@@ -72,8 +72,7 @@ static int write_aside(struct live *l, struct err *e)
 	int r = live_write_aside(l, e);
 
 	if (r < 0)
-		out_note(l->o->cli, "nothing is written, and no function called: %s",
-			 e->text); /* GDB does not show it */
+		out_failure("nothing is written, and no function called: %s", e->text); /* GDB does not show it */
 	return r;
 }
 
@@ -190,7 +189,7 @@ static void forked(void *arg, pid_t child)
 
 	/* a vfork shares the memory, and with it the breakpoints, until its exec */
 	if (syscall(SYS_kcmp, child, l->group.pid, KCMP_VM, 0, 0) && breaks_clean_copy(&l->breaks, child, &e))
-		out_note(l->o->cli, "process %d: %s", (int)child, e.text);
+		out_failure("process %d: %s", (int)child, e.text);
 }
 
 /* Of this process, from which the program gets it. */
@@ -327,7 +326,7 @@ static int restart(void *arg, const char *args, struct rsp_stop *stop, struct er
 	live_start_fini(&start);
 	free(steal_ptr(&l->line));
 	if (r) {
-		out_note(l->o->cli, "%s", e->text); /* GDB does not show it */
+		out_failure("%s", e->text); /* GDB does not show it */
 		return -1;
 	}
 	l->stop = *stop = (struct rsp_stop){.why = RSP_STEPPED, .tid = l->tid};

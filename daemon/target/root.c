@@ -365,6 +365,21 @@ static int prepare_plain(const struct rec *rec, const struct rec_image *img, con
 	return tree_make(rec, img, follow, own, e);
 }
 
+/* The program and its libraries are executed from the recording's copies. */
+static int check_mount(const struct rec *rec, struct err *e)
+{
+	struct statvfs s;
+
+	return !statvfs(rec->dir, &s) && s.f_flag & ST_NOEXEC ? err_set(e, ERR_HOST,
+									"%s is on a file system without the right to "
+									"execute (noexec), and a replay executes the "
+									"recording's copy of the program: move the "
+									"recording to another file system; FRED_HOME "
+									"says where new ones go",
+									rec->dir)
+							      : 0;
+}
+
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
 		 bool *on_host, struct err *e)
 {
@@ -379,6 +394,8 @@ int root_prepare(const struct rec *rec, const struct rec_image *img, const uint3
 	own[0] = '\0';
 	if (cell_is_plain())
 		return prepare_plain(rec, img, follow, tree, own, e);
+	if (check_mount(rec, e))
+		return -1;
 	snprintf(own, 64, ROOT_DIR ".%04u", img->ordinal);
 	return mark_same(own, *on_host, e) || build(rec, img, follow, own, e) ? -1 : 0;
 }
