@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c: fredctl: parses the command line, runs one command, and turns its outcome into an exit code. */
+#include <signal.h>
 #include <stdio.h>
 
 #include "args/help.h"
@@ -77,6 +78,20 @@ static void called_as_gdb(struct strv *words, int argc, char **argv)
 	strv_add_all(words, (const char *const *)argv + 1);
 }
 
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/* Beyond a limit on the size of files, a write fails and is told of. What is executed has the signal as it was. */
+static void survive_size_limit(void)
+{
+	struct sigaction were, ours = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+
+	if (!sigaction(SIGXFSZ, NULL, &were) && were.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &ours, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	cleanup_strv struct strv words = {0};
@@ -84,6 +99,7 @@ int main(int argc, char **argv)
 	struct err e = {0};
 	int r;
 
+	survive_size_limit();
 	called_as_gdb(&words, argc, argv);
 	r = run(&cli, words.n ? (int)words.n : argc, words.n ? words.s : argv, &e);
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,8 @@
 
 /* How long the daemon before may take to end. */
 #define LOCK_TIMEOUT_S 5
+#define STACK_WANTED (8u << 20)
+#define STACK_NEEDED (512u << 10)
 
 struct daemon {
 	struct loop *loop;
@@ -88,7 +91,7 @@ static int detach(struct err *e)
 		pid_t pid = fork();
 
 		if (pid < 0)
-			return err_errno(e, ERR_HOST, "fork");
+			return err_fork(e, "fork");
 		if (pid > 0)
 			_exit(0);
 		if (i == 0 && setsid() < 0)
@@ -249,6 +252,20 @@ static int try_cell(struct err *e)
 	return why.kind ? -1 : 0;
 }
 
+/* Workers inherit it. */
+static int ensure_stack(struct err *e)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_STACK, &l) || l.rlim_cur >= STACK_WANTED)
+		return 0;
+	l.rlim_cur = l.rlim_max < STACK_WANTED ? l.rlim_max : STACK_WANTED;
+	if (l.rlim_cur < STACK_NEEDED)
+		return err_set(e, ERR_HOST, "stacks are limited to %llu kB (ulimit -s), and fredd needs %u kB",
+			       (unsigned long long)l.rlim_cur >> 10, STACK_NEEDED >> 10);
+	return setrlimit(RLIMIT_STACK, &l) ? err_errno(e, ERR_HOST, "RLIMIT_STACK") : 0;
+}
+
 static int start(const struct config *c, int *ready_fd, struct err *e)
 {
 	cleanup_free char *home = home_dir(e);
@@ -256,7 +273,7 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 	cleanup_close int start_lock = -1;
 	bool plain = false;
 
-	if (!home)
+	if (!home || ensure_stack(e))
 		return -1;
 	if (!c->foreground && (detach(e) || redirect(log_path, e)))
 		return -1;

@@ -154,7 +154,7 @@ static int begin(struct bridge *b, int *code, struct err *e)
 
 	b->keeper = fork();
 	if (b->keeper < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	if (!b->keeper) {
 		bridge_in_child(b, self);
 		close(b->listener);

@@ -72,7 +72,7 @@ static int spawn(struct err *e)
 	wr = p[1];
 	pid = fork();
 	if (pid < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	if (pid == 0)
 		become_daemon(path, wr);
 	close(steal_fd(&wr));

@@ -55,7 +55,7 @@ static int capture(char *const argv[], struct buf *out, int *status, struct err 
 	close(p[1]);
 	close(f[1]);
 	if (pid < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	r = read_fd(out_r, out, e);
 	if (read_full(fail_r, &why, sizeof(why)) == sizeof(why)) {
 		errno = why;

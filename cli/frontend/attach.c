@@ -52,7 +52,7 @@ static int start(struct attach *a, const char *const *argv, int *ready, struct e
 	close(out[1]);
 	a->hold = in[1];
 	*ready = out[0];
-	return a->child < 0 ? err_errno(e, ERR_HOST, "fork") : 0;
+	return a->child < 0 ? err_fork(e, "fork") : 0;
 }
 
 static int start_for(struct attach *a, const char *id, const char *rec, struct err *e)
@@ -144,7 +144,7 @@ int attach_repl(const struct attach *a, const char *const *more, struct err *e)
 	if (!repl)
 		return -1;
 	if (pid < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	if (!pid)
 		become_repl(repl, a, more);
 	signal(SIGINT, SIG_IGN); /* fred-repl handles it */

@@ -106,7 +106,7 @@ static int start(struct bridge *b, const struct gdb_run *how, const struct strv 
 		return -1;
 	b->gdb = fork();
 	if (b->gdb < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	if (!b->gdb)
 		become_gdb(how, argv, out, self);
 	return 0;

@@ -89,5 +89,5 @@ int mi_reason_start(pid_t *pid, int *fd, struct err *e)
 	}
 	close(p[0]);
 	*fd = p[1];
-	return *pid < 0 ? err_errno(e, ERR_HOST, "fork") : 0;
+	return *pid < 0 ? err_fork(e, "fork") : 0;
 }

@@ -401,7 +401,7 @@ pid_t cause_start(const struct failure *f, struct err *e)
 
 	if (!pid)
 		child(f);
-	return pid < 0 ? err_errno(e, ERR_HOST, "fork") : pid;
+	return pid < 0 ? err_fork(e, "fork") : pid;
 }
 
 json_t *cause_read(const struct failure *f, struct err *e)

@@ -47,5 +47,5 @@ int guard_start(const char *begin, struct err *e)
 
 	if (!pid)
 		guard(begin, hunt);
-	return pid < 0 ? err_errno(e, ERR_HOST, "fork") : 0;
+	return pid < 0 ? err_fork(e, "fork") : 0;
 }

@@ -190,7 +190,7 @@ int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hun
 	if (r->pid > 0)
 		return 0;
 	r->pid = 0;
-	return err_errno(e, ERR_HOST, "fork");
+	return err_fork(e, "fork");
 }
 
 static void take(struct run_output *o, const char *p, size_t n)

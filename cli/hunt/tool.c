@@ -102,7 +102,7 @@ int tool_fredctl(const char *const *words, json_t **result, struct buf *why, str
 	close(o[0]);
 	close(r[0]);
 	if (pid < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	if (out.len)
 		*result = json_parse(out.data, out.len, &ignored);
 	return status_of(pid, e);
@@ -135,7 +135,7 @@ int tool_shell(const char *command, const char *input, const char *const *vars, 
 	int status;
 
 	if (pid < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	if (!pid) {
 		int in = open(input, O_RDONLY | O_CLOEXEC), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 

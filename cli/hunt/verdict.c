@@ -206,7 +206,7 @@ pid_t verdict_start(const struct hunt_spec *spec, const struct hunt_run *r, cons
 		child(&v);
 	}
 	json_decref(v.fail);
-	return pid < 0 ? err_errno(e, ERR_HOST, "fork") : pid;
+	return pid < 0 ? err_fork(e, "fork") : pid;
 }
 
 json_t *verdict_read(const char *dir, struct err *e)

@@ -440,7 +440,7 @@ int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 		return err_errno(e, ERR_HOST, "pipe");
 	b->keeper = fork();
 	if (b->keeper < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	if (b->keeper) {
 		close(fd[1]);
 		close(life[1]);

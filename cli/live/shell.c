@@ -156,7 +156,7 @@ int live_shell_start(const char *args, const char *cwd, struct live_start *s, st
 	int r, status;
 
 	if (pid < 0)
-		return err_errno(e, ERR_HOST, "fork");
+		return err_fork(e, "fork");
 	if (!pid)
 		become_shell(command, cwd);
 	r = follow(pid, e);

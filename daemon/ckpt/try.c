@@ -162,7 +162,7 @@ int ckpt_try(struct ckpt_try *out, struct err *e)
 	pid = fork();
 	if (!pid)
 		be_tried(program);
-	r = pid < 0 ? err_errno(e, ERR_HOST, "cannot fork") : dump_and_restore(p, pid, out, e);
+	r = pid < 0 ? err_fork(e, "cannot fork") : dump_and_restore(p, pid, out, e);
 	munmap(p, PAGE);
 	return r;
 }

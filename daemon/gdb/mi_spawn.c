@@ -138,7 +138,7 @@ int mi_spawn(struct mi_proc *p, char *const argv[], const char *python_cache, st
 		goto done;
 	p->pid = fork();
 	if (p->pid < 0) {
-		err_errno(e, ERR_INTERNAL, "cannot fork for GDB");
+		err_fork(e, "cannot fork for GDB");
 		goto done;
 	}
 	if (!p->pid) {

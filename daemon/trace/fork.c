@@ -78,7 +78,7 @@ int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err
 	child->passes = t->passes;
 	if (!r && (ret < 0 || !child->pid)) {
 		errno = (int)-ret;
-		r = err_errno(e, ERR_HOST, "fork process %d", (int)t->pid);
+		r = err_fork(e, "cannot fork the replayed process");
 	}
 	if (!r)
 		r = adopt(t, &in, child, e);

@@ -38,6 +38,14 @@ static void one_line(char *s)
 			*s = ' ';
 }
 
+/* What to change where a limit of the process's is why. */
+static const char *limit_of(int errnum)
+{
+	return errnum == EFBIG	  ? " (a limit on the size of files: ulimit -f)"
+	       : errnum == EMFILE ? " (a limit on open files: ulimit -n)"
+				  : "";
+}
+
 static void set_text(struct err *e, enum err_kind kind, const char *fmt, va_list ap, int errnum)
 {
 	/* Formatted aside: the arguments may point into e->text. */
@@ -45,7 +53,8 @@ static void set_text(struct err *e, enum err_kind kind, const char *fmt, va_list
 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	if (errnum)
-		snprintf(e->text, sizeof(e->text), "%.*s: %s", (int)sizeof(text) - 128, text, strerror(errnum));
+		snprintf(e->text, sizeof(e->text), "%.*s: %s%s", (int)sizeof(text) - 128, text, strerror(errnum),
+			 limit_of(errnum));
 	else
 		memcpy(e->text, text, sizeof(text));
 	one_line(e->text);
@@ -77,6 +86,12 @@ int err_errno(struct err *e, enum err_kind kind, const char *fmt, ...)
 	va_end(ap);
 	errno = saved;
 	return -1;
+}
+
+int err_fork(struct err *e, const char *what)
+{
+	return err_errno(e, ERR_HOST, "%s%s", what,
+			 errno == EAGAIN ? " (too many processes: ulimit -u, or the cgroup's pids.max)" : "");
 }
 
 int err_wrap(struct err *e, const char *fmt, ...)

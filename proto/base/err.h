@@ -31,6 +31,8 @@ struct err {
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* As err_set with ": " and strerror(errno) appended. Kind as given. */
 int err_errno(struct err *e, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* As err_errno with ERR_HOST, after a fork that failed: it says which limit that may be due to. */
+int err_fork(struct err *e, const char *what);
 /* Puts "fmt: " before the message; kind and reason stay. Returns -1. */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The exit code of a kind, as in fredctl(1). */

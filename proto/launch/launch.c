@@ -253,7 +253,7 @@ static pid_t clone_child(int want_pid, struct err *e)
 		return err_set(e, ERR_HOST, "PID %d is taken", want_pid);
 	if (want_pid && errno == EPERM)
 		return err_set(e, ERR_HOST, "cannot choose a PID: CAP_CHECKPOINT_RESTORE is missing");
-	return err_errno(e, ERR_HOST, "cannot fork%s", want_pid ? " with a chosen PID" : "");
+	return err_fork(e, want_pid ? "cannot fork with a chosen PID" : "cannot fork");
 }
 
 static void kill_child(pid_t pid)
