@@ -262,6 +262,7 @@ static int by_value(const void *a, const void *b)
 /* An address and how often it was met: in the window, and up to the goal. */
 struct candidate {
 	uint64_t pc, seen, all;
+	bool walked; /* `all` was counted by a walk, not by stops */
 };
 
 static int by_seen(const void *a, const void *b)
@@ -291,38 +292,41 @@ static unsigned choose(const struct segcur *in, const struct goal *g, struct win
 	return k;
 }
 
-/* How often a copy comes to pc from the last mark to the goal, walking, or, where that cannot be, by stops. */
-static int count_arrivals(struct segcur *in, struct goal *g, uint64_t pc, uint64_t *n, struct err *e)
+/* How often a copy comes there from the last mark to the goal, walking, or, where that cannot be, by stops. */
+static int count_arrivals(struct segcur *in, struct goal *g, struct candidate *c, struct err *e)
 {
 	struct trace *from = &in->mark[in->marks - 1];
 	struct breaks b = {0};
 	struct walked w;
 	int r;
 
-	breaks_add(&b, pc, 0);
+	breaks_add(&b, c->pc, 0);
 	r = g->want ? segcur_walk_to_goal(in, from, g, &b, &w, e) : 1;
+	c->walked = !r;
 	if (!r) {
 		segcur_drop(&w.t);
-		*n = w.stops;
+		c->all = w.stops;
 	} else if (r > 0) {
-		r = segcur_count_to(in, from, &b, g, 0, n, e);
+		r = segcur_count_to(in, from, &b, g, 0, &c->all, e);
 	}
 	breaks_fini(&b);
 	return r;
 }
 
-/* The last mark's copy goes to the nth arrival at pc. 1: it does not come. */
-static int go_to_arrival(struct segcur *in, uint64_t pc, uint64_t nth, struct trace *t, struct err *e)
+/*
+ * The last mark's copy goes to the last arrival that was counted, and in the way in which it was: the calls of the
+ * recorder are stops, too, which a walk does not see. 1: it does not come.
+ */
+static int go_to_arrival(struct segcur *in, const struct candidate *c, struct trace *t, struct err *e)
 {
 	struct trace *from = &in->mark[in->marks - 1];
 	struct stop stop = {0};
 	struct breaks b = {0};
 	int sig = 0, r;
 
-	breaks_add(&b, pc, 0);
-	r = segcur_walk_to_nth(in, from, &b, nth, t, e);
-	if (r > 0)
-		r = segcur_run_to_nth(in, from, &b, nth, t, &sig, &stop, e);
+	breaks_add(&b, c->pc, 0);
+	r = c->walked ? segcur_walk_to_nth(in, from, &b, c->all, t, e)
+		      : segcur_run_to_nth(in, from, &b, c->all, t, &sig, &stop, e);
 	breaks_fini(&b);
 	return r;
 }
@@ -336,13 +340,13 @@ static int skip_loop(struct segcur *in, struct goal *g, struct window *w, struct
 	int r = n ? 0 : 1;
 
 	for (unsigned i = 0; i < n && !r; i++)
-		r = count_arrivals(in, g, c[i].pc, &c[i].all, e);
+		r = count_arrivals(in, g, &c[i], e);
 	for (unsigned i = 0; i < n && !r; i++)
 		if (c[i].all > c[i].seen && (!best || c[i].all < best->all))
 			best = &c[i];
 	if (r || !best)
 		return r < 0 ? -1 : 1;
-	r = go_to_arrival(in, best->pc, best->all, &t, e);
+	r = go_to_arrival(in, best, &t, e);
 	if (!r)
 		segcur_push_mark(in, &t, 0);
 	return r;
