@@ -34,7 +34,7 @@ void blocks_fini(struct blocks *b)
 	if (!b->map)
 		return;
 	for (size_t i = 0; i < b->chunks; i++)
-		free(b->chunk[i]);
+		free(b->chunk[i].map);
 	free(b->chunk);
 	munmap(b->map, MAP_BYTES);
 	table_fini(&b->pieces);
@@ -57,7 +57,7 @@ static uint8_t *place(struct blocks *b, uint64_t addr)
 	if (!*c) {
 		*c = xcalloc(CHUNK / GRAIN, 1);
 		b->chunk = xreallocarray(b->chunk, b->chunks + 1, sizeof(*b->chunk));
-		b->chunk[b->chunks++] = *c;
+		b->chunk[b->chunks++] = (struct blocks_chunk){LO + (addr - LO) / CHUNK * CHUNK, *c};
 	}
 	return &(*c)[(addr - LO) % CHUNK / GRAIN];
 }
@@ -104,6 +104,41 @@ bool blocks_allow(const struct blocks *b, uint64_t addr, uint64_t len, uint64_t 
 bool blocks_is_freed(const struct blocks *b, uint64_t addr)
 {
 	return blocks_is_heap(addr) && look(b, addr) == FREED;
+}
+
+/* ---- the shadow ---- */
+
+#define PIECE 4096u /* bytes of the shadow that are written at once */
+
+uint64_t blocks_shadow_bytes(const struct blocks *b)
+{
+	return b->chunks * (CHUNK / GRAIN);
+}
+
+/* false: it is all 0. */
+static bool fill(uint8_t *to, const uint8_t *from)
+{
+	bool any = false;
+
+	for (unsigned k = 0; k < PIECE; k++) {
+		to[k] = from[k] == GRAIN;
+		any |= to[k];
+	}
+	return any;
+}
+
+int blocks_write_shadow(const struct blocks *b, pid_t pid, uint64_t at, struct err *e)
+{
+	uint8_t piece[PIECE];
+
+	for (size_t c = 0; c < b->chunks; c++) {
+		uint64_t to = at + REPORT_SHADOW_INDEX(b->chunk[c].addr);
+
+		for (uint64_t k = 0; k < CHUNK / GRAIN; k += PIECE)
+			if (fill(piece, b->chunk[c].map + k) && trace_write(pid, to + k, piece, PIECE, e))
+				return -1;
+	}
+	return 0;
 }
 
 /* ---- the table ---- */

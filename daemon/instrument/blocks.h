@@ -28,7 +28,10 @@ struct heap_piece {
 struct blocks {
 	struct table pieces; /* of struct heap_piece, by address */
 	uint8_t **map; /* by pieces of the arenas: what is accessible, a byte for 8 */
-	uint8_t **chunk; /* those pieces of the map that there are */
+	struct blocks_chunk {
+		uint64_t addr; /* in the arenas */
+		uint8_t *map;
+	} *chunk; /* those pieces of the map that there are */
 	size_t chunks;
 };
 
@@ -65,5 +68,9 @@ void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at);
  * that are allocated no more are freed, without a place.
  */
 int blocks_read(struct blocks *b, pid_t pid, struct err *e);
+
+/* Writes a shadow of it (rlog/report.h) to this address in a stopped process, where all is 0; at most so many bytes. */
+int blocks_write_shadow(const struct blocks *b, pid_t pid, uint64_t at, struct err *e);
+uint64_t blocks_shadow_bytes(const struct blocks *b);
 
 #endif

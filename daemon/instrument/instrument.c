@@ -62,7 +62,7 @@ static void tell(struct instrument *i, struct instrument_insn *x, uint64_t addr,
 
 	if (!len)
 		return;
-	i->accesses++;
+	i->accesses += !i->report.filter;
 	if (i->ops->access)
 		i->ops->access(i->ctx, i, &a);
 }
@@ -105,8 +105,9 @@ static inline bool on_quick(struct instrument *i, const uint64_t *v)
 	if (q->word != v[0] || x->segment != i->event + 1)
 		return false;
 	x->hits += !i->report.every;
+	i->operand = v[1];
 	i->loads = v[1] + (uint64_t)q->scaled;
-	i->accesses++;
+	i->accesses += !i->report.filter;
 	if (i->loads - i->ops->lo < i->ops->hi - i->ops->lo || !i->ops->hi) {
 		const struct instrument_access a = {x, i->loads, q->bytes, q->reads, q->writes};
 
@@ -121,6 +122,7 @@ static void on_access(struct instrument *i, const uint64_t *v)
 	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
 	const struct insn_shape *s = &x->shape;
 
+	i->operand = v[1];
 	i->loads = v[1] + (uint64_t)s->scaled;
 	make_quick(i, v[0], x);
 	if (s->call && !i->report.every)
@@ -205,6 +207,83 @@ static void on_ret(struct instrument *i, uint64_t sp)
 	pop(i->stack, sp);
 }
 
+/* ---- hits, where not all accesses are told ---- */
+
+/*
+ * Between two steps the heap does not change. So of several accesses by the same instruction to the same address, all
+ * after the same step, the first one was told.
+ */
+bool instrument_ask(struct instrument *i, const struct instrument_insn *x, size_t id)
+{
+	if (!i->report.filter || x == i->string)
+		return true;
+	if (i->questions == REPORT_ONLY_MAX)
+		return false;
+	i->question[i->questions++] =
+		(struct instrument_question){.id = id, .event = i->event, .steps = i->steps, .pc = x->pc, .operand = i->operand};
+	return true;
+}
+
+static bool is_step(enum replay_report_kind kind)
+{
+	return kind == REPORT_CALL || kind == REPORT_RET || kind == REPORT_ALLOC || kind == REPORT_FREE ||
+	       kind == REPORT_RESIZE || kind == REPORT_ALIGN;
+}
+
+static size_t again(void *ctx, uint64_t *pcs)
+{
+	struct instrument *i = ctx;
+	size_t n = 0;
+
+	for (size_t k = 0; k < i->questions; k++) {
+		size_t at = 0;
+
+		while (at < n && pcs[at] != i->question[k].pc)
+			at++;
+		if (at == n)
+			pcs[n++] = i->question[k].pc;
+	}
+	i->again.on = n != 0;
+	i->again.event = i->again.from;
+	i->again.steps = 0;
+	i->again.n = n;
+	memcpy(i->again.pc, pcs, n * sizeof(*pcs));
+	memset(i->again.hits, 0, sizeof(i->again.hits));
+	return n;
+}
+
+static void answer(struct instrument *i, uint64_t pc, uint64_t operand)
+{
+	size_t at = 0;
+
+	while (at < i->again.n && i->again.pc[at] != pc)
+		at++;
+	if (at == i->again.n)
+		return;
+	i->again.hits[at]++;
+	for (size_t k = 0; k < i->questions; k++) {
+		struct instrument_question *q = &i->question[k];
+
+		if (q->answered || q->pc != pc || q->event != i->again.event || q->steps != i->again.steps ||
+		    q->operand != operand)
+			continue;
+		q->answered = true;
+		i->ops->position(i->ctx, i, q->id, i->again.hits[at]);
+	}
+}
+
+static void once_more(struct instrument *i, enum replay_report_kind kind, const uint64_t *v)
+{
+	i->again.steps += is_step(kind);
+	if (kind == REPORT_ACCESS)
+		answer(i, v[0] & REPORT_PC_MASK, v[1]);
+	if (kind != REPORT_EVENT)
+		return;
+	i->again.event = v[1];
+	i->again.steps = 0;
+	memset(i->again.hits, 0, sizeof(i->again.hits));
+}
+
 /* ---- entries ---- */
 
 static const uint8_t words[] = {
@@ -228,6 +307,7 @@ static int on_event(struct instrument *i, uint64_t number, struct err *e)
 	if ((i->between && segment(i, e)) || (i->ops->ended && i->ops->ended(i->ctx, i, e)))
 		return -1;
 	i->event = number;
+	i->steps = 0;
 	i->between = true;
 	return 0;
 }
@@ -298,9 +378,16 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 	struct instrument *i = ctx;
 
 	i->t = t;
-	for (size_t k = 0; k < n && !i->enough;) {
+	i->accesses += i->report.accesses;
+	i->report.accesses = 0;
+	for (size_t k = 0; k < n && (!i->enough || i->again.on);) {
 		unsigned kind = (unsigned)(v[k] >> REPORT_KIND_SHIFT);
 
+		if (i->again.on && kind < REPORT_KIND_COUNT && k + words[kind] <= n) {
+			once_more(i, kind, v + k);
+			k += words[kind];
+			continue;
+		}
 		if (kind == REPORT_ACCESS && k + 2 <= n && !i->between && on_quick(i, v + k)) {
 			k += 2;
 			continue;
@@ -316,9 +403,10 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 			return -1;
 		if (kind != REPORT_EVENT)
 			one(i, kind, v + k);
+		i->steps += is_step(kind);
 		k += words[kind];
 	}
-	return i->enough ? err_set(e, ERR_CANCELLED, "the consumer has enough") : 0;
+	return i->enough && !i->again.on ? err_set(e, ERR_CANCELLED, "the consumer has enough") : 0;
 }
 
 static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err *e)
@@ -329,6 +417,9 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	i->visibility = in->visibility;
 	i->stack = &i->stacks[in->seg.thread];
 	i->string = NULL;
+	i->again.on = false;
+	i->again.from = i->event;
+	i->questions = 0;
 	i->between = true;
 	i->t = t;
 	i->in = in;
@@ -340,7 +431,15 @@ static void returned(void *ctx, uint64_t sp)
 {
 	struct instrument *i = ctx;
 
-	pop(i->stack, sp - 8);
+	if (!i->again.on)
+		pop(i->stack, sp - 8);
+}
+
+static int shadow(void *ctx, struct trace *t, uint64_t at, struct err *e)
+{
+	struct instrument *i = ctx;
+
+	return i->ops->shadow(i->ctx, i, t->pid, at, e);
 }
 
 static bool cancelled(void *ctx)
@@ -351,7 +450,13 @@ static bool cancelled(void *ctx)
 }
 
 static const struct segcur_report_ops report_ops = {
-	.begun = begun, .entries = entries, .returned = returned, .cancelled = cancelled};
+	.begun = begun, .entries = entries, .returned = returned, .cancelled = cancelled},
+				      filtered_ops = {.begun = begun,
+						      .entries = entries,
+						      .returned = returned,
+						      .cancelled = cancelled,
+						      .shadow = shadow,
+						      .again = again};
 
 void instrument_here(const struct instrument *i, const struct instrument_insn *x, struct timeline_point *p)
 {
@@ -373,7 +478,8 @@ void instrument_init(struct instrument *i, const struct instrument_ops *ops, voi
 	memset(i, 0, sizeof(*i));
 	i->ops = ops;
 	i->ctx = ctx;
-	i->report = (struct segcur_report){.ops = &report_ops,
+	i->question = xcalloc(REPORT_ONLY_MAX, sizeof(*i->question));
+	i->report = (struct segcur_report){.ops = ops->shadow ? &filtered_ops : &report_ops,
 					   .ctx = i,
 					   .every = ops->insn != NULL,
 					   .args = ops->args != NULL,
@@ -391,6 +497,7 @@ void instrument_fini(struct instrument *i)
 		free(i->stacks[k].v);
 	free(i->stacks);
 	free(i->quick);
+	free(i->question);
 	table_fini(&i->insns);
 	shim_frames_fini(&i->shim_frames);
 	memset(i, 0, sizeof(*i));

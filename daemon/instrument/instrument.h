@@ -85,6 +85,14 @@ struct instrument_ops {
 	void (*loaded)(void *ctx, struct instrument *i, uint64_t addr, const uint8_t *bytes, size_t n);
 	/* The recorder has written here. */
 	void (*written)(void *ctx, struct instrument *i, uint64_t addr, uint64_t len);
+	/*
+	 * May be NULL: then access() is told of all accesses in [lo, hi). Else only of those that the shadow that this
+	 * has written does not allow, with hits that are not those of the position: see instrument_ask. As the shadow of
+	 * segcursor_report.h. Without insn.
+	 */
+	int (*shadow)(void *ctx, struct instrument *i, pid_t pid, uint64_t at, struct err *e);
+	/* The hits that were asked for; id: the caller's. */
+	void (*position)(void *ctx, struct instrument *i, size_t id, uint64_t hits);
 	/* After all else of each segment; it ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);
@@ -95,6 +103,14 @@ struct instrument_stack {
 	struct instrument_frame *v; /* the outermost first */
 	size_t n, cap;
 	uint64_t sp; /* the last one that is known */
+};
+
+/* An access whose hits are asked for. */
+struct instrument_question {
+	size_t id;
+	uint64_t event, steps; /* the first access after so many steps of this segment... */
+	uint64_t pc, operand; /* ... by this instruction, with this word in its entry */
+	bool answered;
 };
 
 struct instrument {
@@ -121,6 +137,17 @@ struct instrument {
 	uint64_t loads; /* the address of what is told next of what an instruction loads */
 	bool has_rax;
 	bool insns_told;
+	uint64_t operand; /* of the last entry of an access */
+	uint64_t steps; /* in this segment: calls, returns and changes of the heap */
+	struct instrument_question *question; /* REPORT_ONLY_MAX */
+	size_t questions;
+	struct { /* while the copy's segments are told once more */
+		bool on;
+		uint64_t from; /* their beginning */
+		uint64_t event, steps;
+		uint64_t pc[REPORT_ONLY_MAX], hits[REPORT_ONLY_MAX];
+		size_t n;
+	} again;
 	bool between; /* nothing of this segment has been told yet */
 	struct shim_frames shim_frames;
 	struct trace *t;
@@ -132,6 +159,12 @@ struct instrument {
  * position counts them. pc 0: the event alone is known.
  */
 void instrument_here(const struct instrument *i, const struct instrument_insn *x, struct timeline_point *p);
+
+/*
+ * In access(), with a shadow: the hits of this access are wanted. Unless they are right already, ops->position tells them
+ * before anything of the next copy is told, or instrument_run returns. false: there are too many questions.
+ */
+bool instrument_ask(struct instrument *i, const struct instrument_insn *x, size_t id);
 
 void instrument_init(struct instrument *i, const struct instrument_ops *ops, void *ctx);
 void instrument_fini(struct instrument *i);

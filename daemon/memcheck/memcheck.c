@@ -110,6 +110,7 @@ static bool is_string_read(const struct memcheck *m, const struct instrument_acc
 static void on_bad(struct memcheck *m, const struct instrument_access *a, uint64_t bad)
 {
 	enum finding_kind kind = blocks_is_freed(&m->blocks, bad) ? FINDING_FREED : FINDING_OUTSIDE;
+	struct memory_finding *f;
 	struct moment at;
 
 	if (is_string_read(m, a)) {
@@ -117,8 +118,35 @@ static void on_bad(struct memcheck *m, const struct instrument_access *a, uint64
 		return;
 	}
 	at = here(m, a->insn->pc, a->insn->hits);
-	memcheck_add(m, kind, &at, a->writes, a->addr, a->len,
-		     find(m, kind, at.stack, a->writes) ? NULL : blocks_near(&m->blocks, bad));
+	f = memcheck_add(m, kind, &at, a->writes, a->addr, a->len,
+			 find(m, kind, at.stack, a->writes) ? NULL : blocks_near(&m->blocks, bad));
+	/* the event alone is a position, too */
+	if (f && at.pc == a->insn->pc && !instrument_ask(&m->i, a->insn, (size_t)(f - m->v)))
+		f->at.pc = f->at.hits = 0;
+}
+
+static void position(void *ctx, struct instrument *i, size_t id, uint64_t hits)
+{
+	struct memcheck *m = ctx;
+
+	(void)i;
+	m->v[id].at.hits = hits;
+}
+
+/*
+ * A shadow that takes longer to be written than the segments would take with entries for all accesses to the heap is
+ * of no use.
+ */
+#define SHADOW_SMALL (8u << 20)
+
+static int shadow(void *ctx, struct instrument *i, pid_t pid, uint64_t at, struct err *e)
+{
+	struct memcheck *m = ctx;
+
+	(void)i;
+	if (blocks_shadow_bytes(&m->blocks) > SHADOW_SMALL)
+		return 0;
+	return blocks_write_shadow(&m->blocks, pid, at, e) ? -1 : 1;
 }
 
 static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
@@ -341,6 +369,8 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .args = args,
 						  .result = result,
 						  .loaded = loaded,
+						  .shadow = shadow,
+						  .position = position,
 						  .cancelled = cancelled},
 					   all = {.begun = begun,
 						  .access = access_,

@@ -48,6 +48,7 @@ struct reporting {
 	struct err why;
 	bool faulted; /* the walk has ended in front of an instruction that faults */
 	bool spread; /* the copy may run on other cores than the worker */
+	uint64_t onlys, only[REPORT_ONLY_MAX]; /* what is told once more; 0: it is the first time */
 };
 
 enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
@@ -74,6 +75,33 @@ static bool waits_in_vain(void *ctx)
 	return g->asleep >= ASLEEP_MAX;
 }
 
+/* Which accesses are to have entries. */
+static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
+{
+	const uint64_t args[6] = {REPLAY_SHADOW_ADDR,
+				  REPORT_SHADOW_BYTES,
+				  PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				  (uint64_t)-1,
+				  0};
+	struct segcur_report *r = g->r;
+	int64_t ret;
+	int is;
+
+	r->filter = REPORT_ALL;
+	if (g->onlys)
+		r->filter = REPORT_ONLY;
+	r->above |= g->in->seg.thread >= REPORT_HEAP_THREADS;
+	if (g->onlys || !r->ops->shadow || r->every || r->above || !g->in->seg.t->ctl->report_filters)
+		return 0;
+	if (trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e))
+		return -1;
+	/* a limit of the program's own may forbid it */
+	is = (uint64_t)ret == REPLAY_SHADOW_ADDR ? r->ops->shadow(r->ctx, t, REPLAY_SHADOW_ADDR, e) : 0;
+	r->filter = is ? REPORT_SHADOW : REPORT_HEAP;
+	return is < 0 ? -1 : 0;
+}
+
 static int map_report(struct reporting *g, struct trace *t, struct err *e)
 {
 	/* at this address it is ignored by comparisons of states, and in no mapping's way */
@@ -85,7 +113,7 @@ static int map_report(struct reporting *g, struct trace *t, struct err *e)
 	struct replay_report head;
 	int64_t ret;
 
-	if (trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e))
+	if (choose_filter(g, t, e) || trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e))
 		return -1;
 	if (ret < 0 && ret > -4096)
 		return err_set(e, ERR_HOST, "no memory in the copy %d", (int)t->pid);
@@ -94,9 +122,12 @@ static int map_report(struct reporting *g, struct trace *t, struct err *e)
 				      .full = g->at + FULL,
 				      .end = g->at + ROOM,
 				      .every = g->r->every,
-				      .args = g->r->args,
-				      .loaded_lo = g->r->loaded ? g->in->visibility.libc.lo : 0,
-				      .loaded_hi = g->r->loaded ? g->in->visibility.libc.hi : 0};
+				      .args = g->r->args && !g->onlys,
+				      .loaded_lo = g->r->loaded && !g->onlys ? g->in->visibility.libc.lo : 0,
+				      .loaded_hi = g->r->loaded && !g->onlys ? g->in->visibility.libc.hi : 0,
+				      .filter = g->r->filter,
+				      .onlys = g->onlys};
+	memcpy(head.only, g->only, sizeof(head.only));
 	return trace_write(t->pid, g->at, &head, sizeof(head), e) || trace_write(t->pid, word, &g->at, sizeof(g->at), e)
 		       ? -1
 		       : 0;
@@ -115,6 +146,7 @@ static int take(struct reporting *g, struct trace *t, struct err *e)
 	if (bytes > ROOM)
 		return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
 	g->r->lost += head.lost;
+	g->r->accesses += g->onlys ? 0 : head.accesses;
 	if (bytes > g->room) {
 		g->room = bytes;
 		g->v = xreallocarray(g->v, g->room, 1);
@@ -124,6 +156,7 @@ static int take(struct reporting *g, struct trace *t, struct err *e)
 	g->n = bytes / sizeof(*g->v);
 	head.cur = first;
 	head.lost = 0;
+	head.accesses = 0;
 	return trace_write(t->pid, g->at, &head, sizeof(head), e);
 }
 
@@ -412,6 +445,35 @@ static uint64_t most_ns(const struct reporting *g)
 	return g->r->most_ns = (uint64_t)(last.seconds * 1e9) * SLOWER_TIMES + SLOWER_NS;
 }
 
+/*
+ * Which instruction has faulted in the translated code at pc: that of the last mark up to there. What is not copied as
+ * it is (a branch by memory) accesses it some bytes later.
+ */
+#define BRANCH_BYTES 64u
+static int marked(struct reporting *g, struct trace *t, uint64_t pc, uint64_t *at, struct err *e)
+{
+	struct {
+		uint64_t code, pc;
+	} *v, best = {0};
+	uint32_t n;
+	int r = -1;
+
+	if (trace_read(t->pid, g->walk.ask.nmarks_at, &n, sizeof(n), e))
+		return -1;
+	v = xcalloc(n + 1ul, sizeof(*v));
+	if (!trace_read(t->pid, g->walk.ask.marks_at, v, n * sizeof(*v), e)) {
+		for (uint32_t k = 0; k < n; k++)
+			if (v[k].code <= pc && v[k].code >= best.code) {
+				best.code = v[k].code;
+				best.pc = v[k].pc;
+			}
+		r = best.code && pc - best.code < BRANCH_BYTES;
+		*at = best.pc;
+	}
+	free(v);
+	return r;
+}
+
 #define SAME_BYTES 2u
 
 /*
@@ -429,6 +491,12 @@ static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct e
 		return visibility_is_shim(&g->in->visibility, pc) ? 0 : -1;
 	if (take(g, t, e))
 		return -1;
+	if (g->r->filter && g->walk.ask.marks_at) {
+		int r = marked(g, t, pc, at, e);
+
+		g->faulted = r > 0;
+		return r;
+	}
 	last = last_of(g);
 	*at = last & REPORT_PC_MASK;
 	if (last >> REPORT_KIND_SHIFT != REPORT_ACCESS || trace_read(t->pid, pc, is, sizeof(is), &ignored) ||
@@ -545,20 +613,52 @@ static int find_end(struct reporting *g, struct goal *goal, struct err *e)
 	return 0;
 }
 
+/* The segment ends with event `to`. */
+static int fork_copy(struct segcur *in, uint64_t to, struct err *e)
+{
+	return trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
+	       trace_unshare_memory(&in->base, in->seg.gadget, e) ||
+	       trace_write(in->base.pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, stop_at), &to, sizeof(to), e);
+}
+
 static int enter(struct reporting *g, struct target *t, uint64_t n, uint64_t to, struct err *e)
 {
 	struct segcur *in = g->in;
 
-	uint64_t turn = to;
-
-	if (segment_begin(&in->seg, t, n, e) || visibility_find(t->pid, &in->visibility, e) ||
-	    trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
-	    trace_unshare_memory(&in->base, in->seg.gadget, e) || segcur_learn_end(in, e) ||
-	    trace_write(in->base.pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, stop_at), &turn, sizeof(turn), e))
+	if (segment_begin(&in->seg, t, n, e) || visibility_find(t->pid, &in->visibility, e) || fork_copy(in, to, e) ||
+	    segcur_learn_end(in, e))
 		return -1;
 	/* the segment ends at the last event */
 	in->seg.n = in->n;
 	return g->r->ops->begun ? g->r->ops->begun(g->r->ctx, in, &in->base, e) : 0;
+}
+
+static int pass(struct reporting *g, struct err *e)
+{
+	return map_report(g, &g->in->base, e) || prepare_walk(g, e) || go_through(g, &g->in->base, e) ? -1 : 0;
+}
+
+/* Another copy, if the consumer wants to be told of accesses of some instructions. */
+static int once_more(struct reporting *g, uint64_t to, struct err *e)
+{
+	struct segcur_report *r = g->r;
+	uint64_t unseen = r->unseen, stepped = r->stepped, broken = r->broken, lost = r->lost;
+	struct reporting m = {.r = r, .in = g->in, .copy = &g->in->base, .goal = g->goal};
+	int got;
+
+	m.onlys = r->ops->again ? r->ops->again(r->ctx, m.only) : 0;
+	if (!m.onlys)
+		return 0;
+	trace_kill(&g->in->base);
+	g->in->ctx = &m;
+	got = fork_copy(g->in, to, e) || pass(&m, e) ? -1 : 0;
+	g->in->ctx = g;
+	free(m.v);
+	r->unseen = unseen;
+	r->stepped = stepped;
+	r->broken = broken;
+	r->lost = lost;
+	return got;
 }
 
 int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n, uint64_t to, struct shim_frames *o,
@@ -567,7 +667,7 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 	struct segcur in = {.n = to - 1, .shim_frames = o};
 	struct reporting g = {.r = r, .in = &in, .copy = &in.base};
 	struct goal goal = {0};
-	struct err why;
+	struct err why, other;
 	int got;
 
 	in.interrupted = waits_in_vain;
@@ -576,10 +676,9 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 		return err_set(e, ERR_USAGE,
 			       "this recording was made by an older recorder, or with --malloc system: its heap and "
 			       "its accesses cannot be examined");
-	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) || prepare_walk(&g, e) ||
-			      go_through(&g, &in.base, e)
-		      ? -1
-		      : 0;
+	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || pass(&g, e) ? -1 : 0;
+	if (once_more(&g, to, got ? &other : e))
+		got = -1;
 	breaks_fini(&goal.stop);
 	note_event(r, t, to);
 	free(g.v);

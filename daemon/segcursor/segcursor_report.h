@@ -18,6 +18,16 @@ struct segcur_report_ops {
 	void (*returned)(void *ctx, uint64_t sp);
 	/* Does the user want to stop? May be NULL. */
 	bool (*cancelled)(void *ctx);
+	/*
+	 * Writes the shadow of the heap as it is in the copy t to this address there (rlog/report.h); it is all 0. 0: it
+	 * does not, and all accesses to the heap have entries. -1: error. NULL: all accesses have entries.
+	 */
+	int (*shadow)(void *ctx, struct trace *t, uint64_t at, struct err *e);
+	/*
+	 * The segments have been told, as far as the consumer wants. Fills pcs[] (REPORT_ONLY_MAX), and returns how many:
+	 * not 0: they are told once more, by another copy, with accesses of the instructions at pcs[] only. May be NULL.
+	 */
+	size_t (*again)(void *ctx, uint64_t *pcs);
 };
 
 struct segcur_report {
@@ -33,6 +43,9 @@ struct segcur_report {
 	uint64_t unseen; /* segments whose end was not reached in translated code: the rest of them was not told */
 	uint64_t lost; /* entries for which there was no room */
 	uint64_t broken; /* segments that ended in a fault of the program's */
+	uint64_t accesses; /* that translated code has counted: with a filter */
+	bool above; /* its own: the heap has arenas of which filters know nothing */
+	uint64_t filter; /* not a result: what filter the copy uses (enum replay_report_filter) */
 };
 
 /*

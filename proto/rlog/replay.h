@@ -28,6 +28,7 @@
 #ifndef FRED_RLOG_REPLAY_H
 #define FRED_RLOG_REPLAY_H
 
+#include "rlog/report.h"
 #include "rlog/rlog.h"
 
 #define REPLAY_DIR "/run/fred"
@@ -73,7 +74,10 @@
 	0x190000000000ull /* recording: where blocks of the heap were allocated, see plugins/record/sync/heap_detect.c \
 			   */
 #define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one after the other */
-#define REPLAY_REPORT_ADDR 0x1f0000000000ull /* in a copy: struct replay_report (rlog/report.h) */
+/* In a copy: struct replay_report (rlog/report.h), what translates code for it, and the shadow: within 2 GiB. */
+#define REPLAY_REPORT_ADDR 0x147fe0000000ull
+#define REPLAY_XLATE_ADDR 0x147ff0000000ull
+#define REPLAY_SHADOW_ADDR 0x148000000000ull
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
 #define SHIM_STACK_ADDR 0x500000000000ull /* stack of thread N at + N << 26 */
@@ -85,7 +89,8 @@
 
 _Static_assert(SHIM_LOG_ADDR >= SHIM_OWN_ADDR, "the log windows are the recorder's");
 RLOG_THREADS_FIT(SHIM_LOG_ADDR, SHIM_LOG_SHIFT, SHIM_SITES_ADDR);
-_Static_assert(REPLAY_MOVED_ADDR < REPLAY_LOG_ADDR, "there is room for mappings that are moved");
+_Static_assert(REPLAY_MOVED_ADDR < REPLAY_REPORT_ADDR, "there is room for mappings that are moved");
+RLOG_AREA_FITS(REPLAY_SHADOW_ADDR, REPORT_SHADOW_BYTES, REPLAY_LOG_ADDR);
 /* a byte for 8 of all arenas */
 RLOG_AREA_FITS(SHIM_SITES_ADDR, (SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32) - SHIM_HEAP_MAIN_ADDR) / 8,
 	       REPLAY_CTL_ADDR);
@@ -101,7 +106,9 @@ RLOG_AREA_FITS(SHIM_QUEUE_ADDR, RLOG_MAX_THREADS *SHIM_QUEUE_SIZE, SHIM_DIRTY_AD
 _Static_assert(SHIM_DIRTY_ADDR < SHIM_HELD_ADDR, "in ascending order");
 RLOG_AREA_FITS(SHIM_HELD_ADDR, RLOG_MAX_THREADS *SHIM_HELD_SIZE, SHIM_HOLES_ADDR);
 RLOG_AREA_FITS(SHIM_HOLES_ADDR, SHIM_HOLES * sizeof(uint64_t), SHIM_VDSO_ADDR);
-_Static_assert(SHIM_VDSO_ADDR < REPLAY_REPORT_ADDR && REPLAY_REPORT_ADDR < SHIM_HEAP_MAIN_ADDR, "in ascending order");
+_Static_assert(SHIM_VDSO_ADDR < SHIM_HEAP_MAIN_ADDR, "in ascending order");
+#define REPORT_HEAP_THREADS (((2ull << REPORT_HEAP_BIT) - SHIM_HEAP_ADDR) >> 32)
+_Static_assert(REPORT_HEAP_PART(SHIM_HEAP_MAIN_ADDR) && REPORT_HEAP_PART(SHIM_HEAP_ADDR), "the arenas begin there");
 _Static_assert(SHIM_HEAP_MAIN_ADDR < SHIM_HEAP_ADDR, "the first thread's arena comes first");
 RLOG_THREADS_FIT(SHIM_HEAP_ADDR, 32, SHIM_STACK_ADDR);
 /* a program without an address of its own lies there: see SHIM_STACK_ADDR's use below */
@@ -217,6 +224,7 @@ struct replay_ctl {
 	 * code: who steps may run to its return. 0: this recorder is older than that.
 	 */
 	uint64_t search_addr;
+	uint64_t report_filters; /* not 0: replay_report.filter is understood; an older recorder: 0 */
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);

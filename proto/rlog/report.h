@@ -58,6 +58,22 @@ enum replay_report_kind {
 #define REPORT_BLOCK_INNER 2u /* not the program's translated code asked for it, but what the recorder called */
 #define REPORT_BLOCK_MOVED 4u /* the bytes of the block that is freed next are copied into it */
 
+/* Which accesses have entries; those of calls and jumps by memory always do, if `args`. */
+enum replay_report_filter {
+	REPORT_ALL = 0,
+	REPORT_HEAP, /* in the lower part of the heap's arenas (REPORT_HEAP_PART), or with operands of unknown size */
+	REPORT_SHADOW, /* of those, the ones that are not, in the shadow, wholly in memory of the program's blocks */
+	REPORT_ONLY, /* of the instructions in `only` */
+};
+
+/* Is addr in the part of the arenas that a filter knows? That is all of it, for threads below REPORT_HEAP_THREADS. */
+#define REPORT_HEAP_BIT 45
+#define REPORT_HEAP_PART(addr) (((addr) >> REPORT_HEAP_BIT & 3) == 1)
+/* The shadow has a byte for 8 of that part: not 0 if the program may access all of them. */
+#define REPORT_SHADOW_INDEX(addr) (((addr) & ((1ull << REPORT_HEAP_BIT) - 1)) >> 3)
+#define REPORT_SHADOW_BYTES (1ull << (REPORT_HEAP_BIT - 3))
+#define REPORT_ONLY_MAX 64u
+
 struct replay_report {
 	uint64_t cur; /* address of the next entry */
 	uint64_t full; /* from here on translated code stops, for the worker to take the entries out */
@@ -66,6 +82,9 @@ struct replay_report {
 	uint64_t every; /* not 0: each instruction has an entry; is not to change afterwards */
 	uint64_t args; /* not 0: arguments and results of calls are reported; must not change afterwards */
 	uint64_t loaded_lo, loaded_hi; /* what is loaded here is reported; must not change afterwards; 0: nowhere */
+	uint64_t filter; /* enum replay_report_filter; must not change afterwards */
+	uint64_t accesses; /* with a filter: how many there were, those without entries too */
+	uint64_t onlys, only[REPORT_ONLY_MAX];
 };
 
 #endif

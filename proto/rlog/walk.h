@@ -96,6 +96,9 @@ struct replay_walk {
 	 */
 	uint64_t resume;
 	uint64_t can_resume; /* the shim's; 0: of an older recorder */
+	/* The shim's: addresses of their number (32 bits), and of pairs: translated code, and the instruction whose
+	 * copy begins there; 0: of an older recorder. */
+	uint64_t nmarks_at, marks_at;
 };
 
 #endif

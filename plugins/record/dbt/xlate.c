@@ -390,14 +390,23 @@ static int can_save_registers(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_OSXSAVE);
 }
 
-struct xlate *xlate_new(uint64_t place, const struct xlate_ops *ops, void *arg)
+/* By pext, which changes no flag. */
+int xlate_can_filter(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_BMI2);
+}
+
+struct xlate *xlate_new(uint64_t place, uint64_t at, const struct xlate_ops *ops, void *arg)
 {
 	uint64_t len = (sizeof(struct xlate) + STACK_BYTES + XSAVE_BYTES + 4095) & ~4095ull, gs = 0;
 	struct xlate *x;
 
 	if (!can_save_registers() || raw2(SYS_arch_prctl, ARCH_GET_GS, &gs) || gs)
 		return 0;
-	x = raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	x = raw_mmap((void *)at, len, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 	if (raw_failed(x))
 		return 0;
 	x->ops = ops;
@@ -435,7 +444,8 @@ void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out)
 	x->nth = count->nth;
 	x->sp = count->sp;
 	x->nth_branch = count->nth_branch;
-	x->report_full = count->report ? count->report->full : 0;
+	if (count->report)
+		xlate_see_report(x);
 	x->out = out;
 	xlate_see_words(x);
 }

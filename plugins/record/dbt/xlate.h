@@ -80,8 +80,10 @@ struct xlate_ops {
 extern const uint8_t xlate_reg[XLATE_REGS] __attribute__((visibility("hidden")));
 
 struct xlate;
-/* NULL: not on this machine, or for want of memory. */
-struct xlate *xlate_new(uint64_t place, const struct xlate_ops *ops, void *arg);
+/* at: where its own memory is to be; 0: anywhere. NULL: not on this machine, or for want of memory. */
+struct xlate *xlate_new(uint64_t place, uint64_t at, const struct xlate_ops *ops, void *arg);
+/* Can this machine's translated code leave out entries of a report (enum replay_report_filter)? */
+int xlate_can_filter(void);
 /* The address to go on at instead of pc, with all registers as they are; 0: this cannot be translated. */
 uint64_t xlate_enter(struct xlate *x, uint64_t pc);
 /*
@@ -114,6 +116,8 @@ xlate_native_top(struct xlate *x); /* the highest stack pointer of those since t
  * registers are the program's. 0: the fault is not of such an instruction.
  */
 uint64_t xlate_original(const struct xlate *x, uint64_t code);
+/* Pairs of words: translated code, and the instruction that it is a copy of. *n: how many. */
+const uint64_t *xlate_marks(const struct xlate *x, const uint32_t **n);
 /* The thread has left the translated code. NULL is fine. */
 void xlate_free(struct xlate *x);
 

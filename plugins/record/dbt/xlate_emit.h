@@ -66,7 +66,9 @@ struct xlate {
 	uint64_t reg[16];
 	uint64_t flags, target, stack, xsave, self, leave, thunk; /* 128 to 176 */
 	uint64_t site, by, hits, kept_rax, kept_rcx, kept_rdx, kept_flags, native_at, natives, native_top, fresh;
-	uint64_t arrivals, nth, sp, outside, branches, nth_branch, report_full;
+	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
+	uint64_t full_bits, heap_bits, shadow_bits, report_full; /* xlate_report.c: masks for pext; without pext */
+	uint64_t operand; /* of the access that is looked at */
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */
@@ -83,11 +85,13 @@ struct xlate {
 	uint64_t changed_hit; /* the hit before which a word was changed last by the instruction in front of the place;
 				 0: none */
 	int failed; /* what is being translated cannot be */
+	int can_filter; /* xlate_can_filter */
 	unsigned passed, passes; /* filters; when they have let through so many, another one is taken */
 	struct cache cache[CACHES];
 	unsigned ncaches;
 	uint32_t nsites, nmarks;
 	uint8_t *back; /* where the recorder returns to */
+	uint8_t *accesses; /* in the code of the block that is translated: how many it makes, 4 bytes; NULL: not counted */
 	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
 	unsigned nwritable;
 	struct site sites[SITES];
@@ -143,6 +147,7 @@ enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };
  * xlate_report.c: what is told to the report (rlog/report.h). Before a block at pc: is there room for all that it
  * tells? Before and after the instruction at p; after a call of the recorder.
  */
+void xlate_see_report(struct xlate *x); /* the report is known now */
 void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);

@@ -24,6 +24,12 @@ static const struct mark *mark_before(const struct xlate *x, uint64_t code)
 	return best;
 }
 
+const uint64_t *xlate_marks(const struct xlate *x, const uint32_t **n)
+{
+	*n = &x->nmarks;
+	return &x->marks[0].code;
+}
+
 uint64_t xlate_original(const struct xlate *x, uint64_t code)
 {
 	const struct mark *m = mark_before(x, code);

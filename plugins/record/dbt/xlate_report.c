@@ -6,6 +6,7 @@
  */
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
+#include "record/dbt/insn_bytes.h"
 #include "record/dbt/xlate.h"
 #include "record/dbt/xlate_emit.h"
 #include "record/dbt/xlate_put.h"
@@ -23,13 +24,19 @@ static struct replay_report *report_of(const struct xlate *x)
 	return x->count ? x->count->report : 0;
 }
 
+/* What lies within 2 GiB of struct xlate is reached through GS. */
+static uint32_t distance(struct xlate *x, uint64_t addr)
+{
+	int64_t d = (int64_t)(addr - (uint64_t)x);
+
+	x->failed |= d != (int32_t)d;
+	return (uint32_t)d;
+}
+
 /* mov cur, %rax, or back */
 static void put_cur(struct xlate *x, struct cache *c, uint8_t op)
 {
-	const uint8_t b[] = {0x48, op};
-
-	put(c, b, sizeof(b));
-	put64(c, (uint64_t)&report_of(x)->cur);
+	put_gs(c, op, RAX, distance(x, (uint64_t)&report_of(x)->cur));
 }
 
 static void begin(struct cache *c)
@@ -59,7 +66,7 @@ static void end(struct xlate *x, struct cache *c, unsigned words)
 	const uint8_t lea[] = {0x48, LEA, 0x40, (uint8_t)(words * 8)}; /* lea N(%rax), %rax */
 
 	put(c, lea, sizeof(lea));
-	put_cur(x, c, 0xa3);
+	put_cur(x, c, STORE);
 	put_gs(c, LOAD, RCX, GS(kept_rcx));
 	put_gs(c, LOAD, RAX, GS(kept_rax));
 }
@@ -67,7 +74,7 @@ static void end(struct xlate *x, struct cache *c, unsigned words)
 /* An entry whose second word is in rcx already. */
 static void finish_two(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
 {
-	put_cur(x, c, 0xa1);
+	put_cur(x, c, LOAD);
 	put_word(c, 1);
 	put_head(c, kind, pc);
 	end(x, c, 2);
@@ -143,7 +150,7 @@ static int is_string(const struct insn *i)
 static void put_string(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
 {
 	begin(c);
-	put_cur(x, c, 0xa1);
+	put_cur(x, c, LOAD);
 	BYTES(c, 0x48, 0x89, 0x78, 0x08); /* mov %rdi, 8(%rax) */
 	BYTES(c, 0x48, 0x89, 0x70, 0x10); /* mov %rsi, 16(%rax) */
 	put_word(c, 3);
@@ -165,14 +172,6 @@ static void put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kin
 	finish_two(x, c, kind, pc);
 }
 
-static int has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix)
-{
-	for (const uint8_t *q = p; q < p + i->op_at; q++)
-		if (*q == prefix)
-			return 1;
-	return 0;
-}
-
 /* bsf, bsr, tzcnt, lzcnt */
 static int counts_zeros(const struct insn *i)
 {
@@ -184,7 +183,7 @@ static int counts_zeros(const struct insn *i)
  */
 static int has_values(const uint8_t *p, const struct insn *i)
 {
-	if (i->vex || has_prefix(p, i, GS_PREFIX))
+	if (i->vex || insn_has_prefix(p, i, GS_PREFIX))
 		return 0;
 	if (i->map != 0)
 		return counts_zeros(i);
@@ -225,7 +224,7 @@ static void put_operand(struct xlate *x, struct cache *c, const uint8_t *p, cons
 {
 	uint8_t rex = (uint8_t)(0x40 | (i->rex & 0xb)), modrm = (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX);
 	unsigned to = i->imm_at ? i->imm_at : i->len;
-	int byte = is_of_bytes(i), half = has_prefix(p, i, HALF) && !(i->rex & 8);
+	int byte = is_of_bytes(i), half = insn_has_prefix(p, i, HALF) && !(i->rex & 8);
 
 	for (const uint8_t *q = p; q < p + i->op_at; q++)
 		if (*q == FS_PREFIX || *q == ADDR32)
@@ -252,7 +251,7 @@ static void put_values(struct xlate *x, struct cache *c, const uint8_t *p, const
 		put_register(c, whole(i, (modrm & 7) | (i->rex & 1) << 3));
 	else
 		put_operand(x, c, p, i);
-	put_cur(x, c, 0xa1);
+	put_cur(x, c, LOAD);
 	put_word(c, 1);
 	if (has_other_register(i) && reg == RAX)
 		put_gs(c, LOAD, RCX, GS(kept_rax));
@@ -267,21 +266,6 @@ static void put_values(struct xlate *x, struct cache *c, const uint8_t *p, const
 
 /* ---- what is loaded ---- */
 
-enum { PP_NONE, PP_66, PP_F3, PP_F2 };
-
-static unsigned simd_prefix(const uint8_t *p, const struct insn *i)
-{
-	if (i->vex == 2 || i->vex == 3)
-		return p[i->op_at - 1] & 3;
-	if (i->vex == EVEX_BYTES)
-		return p[i->op_at - 2] & 3;
-	if (has_prefix(p, i, 0xf3))
-		return PP_F3;
-	if (has_prefix(p, i, 0xf2))
-		return PP_F2;
-	return has_prefix(p, i, HALF) ? PP_66 : PP_NONE;
-}
-
 /* Bytes of a vector; 0: not all of it is read, or one element again and again. */
 static unsigned vector_bytes(const uint8_t *p, const struct insn *i)
 {
@@ -290,40 +274,35 @@ static unsigned vector_bytes(const uint8_t *p, const struct insn *i)
 	return i->vex && p[i->op_at - 1] & 4 ? 32 : 16;
 }
 
-static unsigned number_bytes(const uint8_t *p, const struct insn *i)
-{
-	return i->rex & 8 ? 8 : has_prefix(p, i, HALF) ? 2 : 4;
-}
-
 static unsigned of_numbers(const uint8_t *p, const struct insn *i)
 {
 	if (i->map == 0 && (i->op == 0x8a || i->op == 0x3a || i->op == 0x38 || i->op == 0x80)) /* mov, cmp */
 		return 1;
 	if (i->map == 0 && (i->op == 0x8b || i->op == 0x3b || i->op == 0x39))
-		return number_bytes(p, i);
+		return insn_number_bytes(p, i);
 	if (i->map == 1 && (i->op & 0xf6) == 0xb6) /* movzx, movsx */
 		return i->op & 1 ? 2 : 1;
 	/* movbe; with f2 it is crc32 */
-	return i->map == 2 && i->op == 0xf0 && !has_prefix(p, i, 0xf2) ? number_bytes(p, i) : 0;
+	return i->map == 2 && i->op == 0xf0 && !insn_has_prefix(p, i, 0xf2) ? insn_number_bytes(p, i) : 0;
 }
 
 static unsigned of_vectors(const uint8_t *p, const struct insn *i)
 {
-	unsigned pp = simd_prefix(p, i), all = vector_bytes(p, i);
+	unsigned pp = insn_simd_prefix(p, i), all = vector_bytes(p, i);
 
 	if (i->map == 1)
 		switch (i->op) {
 		case 0x10: /* movups and the like */
-			return pp == PP_F3 ? 4 : pp == PP_F2 ? 8 : all;
+			return pp == INSN_PP_F3 ? 4 : pp == INSN_PP_F2 ? 8 : all;
 		case 0x12: /* movlps, movhps */
 		case 0x16:
-			return pp == PP_NONE || pp == PP_66 ? 8 : 0;
+			return pp == INSN_PP_NONE || pp == INSN_PP_66 ? 8 : 0;
 		case 0x28: /* movaps */
 			return all;
 		case 0x6f: /* movdqa, movdqu */
-			return pp == PP_NONE ? 0 : all;
+			return pp == INSN_PP_NONE ? 0 : all;
 		case 0x7e: /* movq */
-			return pp == PP_F3 ? 8 : 0;
+			return pp == INSN_PP_F3 ? 8 : 0;
 		case 0x74: /* pcmpeq, pminub, psubb, pand, pandn, por, pxor */
 		case 0x75:
 		case 0x76:
@@ -333,14 +312,14 @@ static unsigned of_vectors(const uint8_t *p, const struct insn *i)
 		case 0xeb:
 		case 0xef:
 		case 0xf8:
-			return pp == PP_66 ? all : 0;
+			return pp == INSN_PP_66 ? all : 0;
 		default:
 			return 0;
 		}
 	if (i->map == 2) /* ptest, pminud */
-		return pp == PP_66 && (i->op == 0x17 || i->op == 0x3b) ? all : 0;
+		return pp == INSN_PP_66 && (i->op == 0x17 || i->op == 0x3b) ? all : 0;
 	/* pcmpistri and the like; vpcmpb, vpcmpd and their unsigned ones */
-	if (i->map == 3 && pp == PP_66)
+	if (i->map == 3 && pp == INSN_PP_66)
 		return (i->op & 0xfc) == 0x60 || (i->vex == EVEX_BYTES && (i->op & 0xde) == 0x1e) ? all : 0;
 	return 0;
 }
@@ -351,8 +330,8 @@ static unsigned loaded_bytes(const struct xlate *x, const uint8_t *p, const stru
 	const struct replay_report *r = report_of(x);
 	unsigned n;
 
-	if ((uint64_t)p < r->loaded_lo || (uint64_t)p >= r->loaded_hi || has_prefix(p, i, FS_PREFIX) ||
-	    has_prefix(p, i, GS_PREFIX))
+	if ((uint64_t)p < r->loaded_lo || (uint64_t)p >= r->loaded_hi || insn_has_prefix(p, i, FS_PREFIX) ||
+	    insn_has_prefix(p, i, GS_PREFIX))
 		return 0;
 	n = i->vex ? 0 : of_numbers(p, i);
 	return n ? n : of_vectors(p, i);
@@ -379,7 +358,7 @@ static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const
 
 		begin(c);
 		put_lea(x, c, p, i);
-		put_cur(x, c, 0xa1);
+		put_cur(x, c, LOAD);
 		put_word(c, 0);
 		for (unsigned k = 0; k < n; k += 8) {
 			BYTES(c, 0x48, LOAD, 0x08); /* mov (%rax), %rcx */
@@ -391,6 +370,206 @@ static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const
 	}
 }
 
+/* ---- is there room? ---- */
+
+/* Through GS: pext MASK, %rcx, %rcx: the bits of the mask alone, in one piece. No flag is changed. */
+static void put_pext(struct cache *c, uint32_t mask)
+{
+	BYTES(c, 0x65, 0xc4, 0xe2, 0xf2, 0xf5, 0x0c, 0x25);
+	put32(c, mask);
+}
+
+void xlate_see_report(struct xlate *x)
+{
+	const struct replay_report *r = report_of(x);
+
+	/* the report begins at a multiple of a larger power of two */
+	x->full_bits = (REPLAY_XLATE_ADDR - REPLAY_REPORT_ADDR) - (r->full - (uint64_t)r);
+	x->report_full = r->full;
+	x->can_filter = xlate_can_filter();
+	x->heap_bits = 3ull << REPORT_HEAP_BIT;
+	x->shadow_bits = (1ull << REPORT_HEAP_BIT) - 8;
+}
+_Static_assert(!(REPLAY_REPORT_ADDR % (REPLAY_XLATE_ADDR - REPLAY_REPORT_ADDR)), "bits of `cur` say how full it is");
+
+/* Adds up how many accesses the block makes, which is known when it has been translated. */
+static void put_accesses(struct xlate *x, struct cache *c)
+{
+	uint32_t at = distance(x, (uint64_t)&report_of(x)->accesses);
+
+	put_gs(c, LOAD, RCX, at);
+	BYTES(c, 0x48, LEA, 0x89); /* lea N(%rcx), %rcx */
+	x->accesses = c->cur;
+	put32(c, 0);
+	put_gs(c, STORE, RCX, at);
+}
+
+static void count_access(struct xlate *x)
+{
+	uint32_t n;
+
+	if (!x->accesses)
+		return;
+	memcpy(&n, x->accesses, sizeof(n));
+	n++;
+	memcpy(x->accesses, &n, sizeof(n));
+}
+
+/* By a comparison, whose flags are to be kept. */
+static void put_room(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	uint8_t *below;
+
+	keep_flags(c);
+	put_cur(x, c, LOAD);
+	put_gs(c, COMPARE, RAX, GS(report_full));
+	BYTES(c, 0x72, 0); /* jb */
+	below = c->cur;
+	restore_flags(c);
+	emit_exit(x, c, SITE_FULL, pc);
+	x->sites[x->nsites - 1].code = c->cur;
+	keep_flags(c);
+	below[-1] = (uint8_t)(c->cur - below);
+	restore_flags(c);
+}
+
+void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	uint8_t *room;
+
+	x->accesses = 0;
+	if (!report_of(x))
+		return;
+	if (!x->can_filter) {
+		put_room(x, c, pc);
+		return;
+	}
+	put_gs(c, STORE, RCX, GS(kept_rcx));
+	if (report_of(x)->filter)
+		put_accesses(x, c);
+	put_gs(c, LOAD, RCX, distance(x, (uint64_t)&report_of(x)->cur));
+	put_pext(c, GS(full_bits));
+	BYTES(c, 0xe3, 0); /* jrcxz */
+	room = c->cur;
+	put_gs(c, LOAD, RCX, GS(kept_rcx));
+	emit_exit(x, c, SITE_FULL, pc);
+	x->sites[x->nsites - 1].code = c->cur;
+	room[-1] = (uint8_t)(c->cur - room);
+	put_gs(c, LOAD, RCX, GS(kept_rcx));
+}
+
+/* ---- which accesses have entries ---- */
+
+/*
+ * Of operands in the heap's arenas, whether the shadow has all of them: at its first byte, at each 16th and at its last
+ * one, since there are 16 bytes or more between blocks. What is elsewhere takes seven instructions.
+ */
+#define STEP 16u
+#define CHECKED_MAX 32u /* bytes: so that jumps are short */
+
+/* movzbl of the shadow's byte for the operand's byte `from`, and a jump if it is 0: its place */
+static uint8_t *put_look(struct xlate *x, struct cache *c, unsigned from)
+{
+	put_gs(c, LOAD, RCX, GS(operand));
+	if (from) {
+		BYTES(c, 0x48, LEA, 0x49); /* lea N(%rcx), %rcx */
+		put(c, (const uint8_t[]){(uint8_t)from}, 1);
+	}
+	put_pext(c, GS(shadow_bits));
+	BYTES(c, 0x65, 0x0f, 0xb6, 0x89); /* movzbl %gs:shadow(%rcx), %ecx */
+	put32(c, distance(x, REPLAY_SHADOW_ADDR));
+	BYTES(c, 0xe3, 0); /* jrcxz */
+	return c->cur;
+}
+
+/* Jumps past what comes are returned in jump[]; how many there are. */
+static unsigned put_looks(struct xlate *x, struct cache *c, unsigned bytes, uint8_t **jump)
+{
+	unsigned n = 0;
+
+	for (unsigned from = 0; from < bytes - 1; from += STEP)
+		jump[n++] = put_look(x, c, from);
+	jump[n++] = put_look(x, c, bytes - 1);
+	return n;
+}
+
+/* bytes: of the operand. */
+static void put_filtered(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes)
+{
+	uint8_t *elsewhere, *jump[CHECKED_MAX / STEP + 1], *over = 0;
+	unsigned n = 0;
+
+	put_gs(c, STORE, RCX, GS(kept_rcx));
+	put_lea(x, c, p, i);
+	put_gs(c, STORE, RCX, GS(operand));
+	put_pext(c, GS(heap_bits));
+	BYTES(c, 0x48, LEA, 0x49, 0xff); /* lea -1(%rcx), %rcx */
+	BYTES(c, 0xe3, LONG_JUMP); /* jrcxz */
+	elsewhere = c->cur;
+	c->cur += LONG_JUMP;
+	if (report_of(x)->filter == REPORT_SHADOW && bytes <= CHECKED_MAX) {
+		n = put_looks(x, c, bytes, jump);
+		BYTES(c, 0xeb, 0); /* jmp */
+		over = c->cur;
+	}
+	for (unsigned k = 0; k < n; k++)
+		jump[k][-1] = (uint8_t)(c->cur - jump[k]);
+	put_gs(c, STORE, RAX, GS(kept_rax));
+	put_gs(c, LOAD, RCX, GS(operand));
+	finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
+	if (over)
+		over[-1] = (uint8_t)(c->cur - over);
+	jumps_lead(&elsewhere, 1, c->cur);
+	put_gs(c, LOAD, RCX, GS(kept_rcx));
+}
+
+static int is_only(const struct replay_report *r, uint64_t pc)
+{
+	for (uint64_t k = 0; k < r->onlys && k < REPORT_ONLY_MAX; k++)
+		if (r->only[k] == pc)
+			return 1;
+	return 0;
+}
+
+/* Is it certain when it is translated that it accesses no block of the heap? */
+static int is_never_heap(const uint8_t *p, const struct insn *i)
+{
+	int32_t d;
+
+	if (!i->rip_at)
+		return insn_has_prefix(p, i, FS_PREFIX);
+	memcpy(&d, p + i->rip_at, sizeof(d));
+	return !REPORT_HEAP_PART((uint64_t)p + i->len + (uint64_t)(int64_t)d);
+}
+
+static int is_jump(const struct insn *i)
+{
+	return i->kind == INSN_CALL_BY || i->kind == INSN_JMP_BY;
+}
+
+static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	const struct replay_report *r = report_of(x);
+	unsigned loaded = loaded_bytes(x, p, i), bytes = insn_operand_bytes(p, i);
+
+	count_access(x);
+	if (r->filter == REPORT_ONLY) {
+		if (!is_only(r, (uint64_t)p))
+			return;
+	} else if (r->filter && !loaded && !(is_jump(i) && r->args)) {
+		if (is_never_heap(p, i))
+			return;
+		if (bytes) {
+			put_filtered(x, c, p, i, bytes);
+			return;
+		}
+	}
+	begin(c);
+	put_lea(x, c, p, i);
+	finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
+	put_loaded(x, c, p, i, loaded);
+}
+
 /* ---- all ---- */
 
 void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc)
@@ -398,7 +577,7 @@ void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc)
 	if (!report_of(x) || !report_of(x)->args)
 		return;
 	begin(c);
-	put_cur(x, c, 0xa1);
+	put_cur(x, c, LOAD);
 	BYTES(c, 0x48, 0x89, 0x78, 0x08); /* mov %rdi, 8(%rax) */
 	BYTES(c, 0x48, 0x89, 0x70, 0x10); /* mov %rsi, 16(%rax) */
 	BYTES(c, 0x48, 0x89, 0x50, 0x18); /* mov %rdx, 24(%rax) */
@@ -419,16 +598,14 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 	if (report_of(x)->every && has_values(p, i))
 		put_values(x, c, p, i);
 	if (is_string(i)) {
+		count_access(x);
 		put_string(x, c, REPORT_STRING, (uint64_t)p);
 		return;
 	}
 	if (opmask(p, i) && has_operand(p, i))
 		put_mask(x, c, opmask(p, i));
 	if (has_operand(p, i)) {
-		begin(c);
-		put_lea(x, c, p, i);
-		finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
-		put_loaded(x, c, p, i, loaded_bytes(x, p, i));
+		put_access(x, c, p, i);
 	} else if (is_absolute(i)) {
 		begin(c);
 		BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
@@ -461,21 +638,3 @@ void emit_report_back(struct xlate *x, struct cache *c)
 	finish_two(x, c, REPORT_RET, 0);
 }
 
-void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc)
-{
-	uint8_t *below;
-
-	if (!report_of(x))
-		return;
-	keep_flags(c);
-	put_cur(x, c, 0xa1);
-	put_gs(c, COMPARE, RAX, GS(report_full));
-	BYTES(c, 0x72, 0); /* jb */
-	below = c->cur;
-	restore_flags(c);
-	emit_exit(x, c, SITE_FULL, pc);
-	x->sites[x->nsites - 1].code = c->cur;
-	keep_flags(c);
-	below[-1] = (uint8_t)(c->cur - below);
-	restore_flags(c);
-}

@@ -5,6 +5,7 @@
 #include "record/core/tell.h"
 #include "record/sync/heap.h"
 #include "record/sync/heap_detect.h"
+#include "record/sync/heap_shadow.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -82,17 +83,25 @@ static const char *twice(const void *p)
 						: "double free or corruption (!prev)";
 }
 
+static __attribute__((noinline, cold)) void tell_heap(enum replay_report_kind kind, const void *p, uint64_t n,
+						      unsigned what)
+{
+	shim_tell(kind, what, (uint64_t)p, n);
+	if (shim_report->filter == REPORT_SHADOW)
+		heap_shadow(kind, (uint64_t)p, n);
+}
+
 static inline void tell(enum replay_report_kind kind, const void *p, uint64_t n)
 {
 	if (unlikely(shim_report != 0))
-		shim_tell(kind, 0, (uint64_t)p, n);
+		tell_heap(kind, p, n, 0);
 }
 
 /* what: REPORT_BLOCK_... */
 static inline void tell_block(enum replay_report_kind kind, const void *p, uint64_t n, unsigned what, const void *site)
 {
 	if (unlikely(shim_report != 0))
-		shim_tell(kind, what | (site == shim_tell_back ? 0 : REPORT_BLOCK_INNER), (uint64_t)p, n);
+		tell_heap(kind, p, n, what | (site == shim_tell_back ? 0 : REPORT_BLOCK_INNER));
 }
 
 /*

@@ -259,7 +259,7 @@ static void send_copy(struct seek *s, ucontext_t *uc)
 	uint64_t regs[POINT_REGS], at;
 
 	begin(s, 0, SEEK_WRONG);
-	s->walk = xlate_new(s->want[REG_RIP], &ops, s);
+	s->walk = xlate_new(s->want[REG_RIP], 0, &ops, s);
 	point_regs(uc, regs);
 	seek_rebase(s, regs, SEEK_ALL);
 	s->natives = 0;

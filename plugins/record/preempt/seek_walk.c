@@ -115,7 +115,7 @@ int seek_walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
 	}
 	s->blind = G.ctl->blind;
 	if (!s->walk)
-		s->walk = xlate_new(s->want[REG_RIP], &ops, s);
+		s->walk = xlate_new(s->want[REG_RIP], 0, &ops, s);
 	at = s->walk ? xlate_enter(s->walk, (uint64_t)*rip) : 0;
 	if (!at) {
 		s->walks = 0;

@@ -139,6 +139,7 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 		.hit = hit, .stop = stop, .arrived = arrived, .changed = changed, .full = full};
 	static struct xlate_count count;
 	static struct walking k;
+	const uint32_t *nmarks;
 
 	w->end = (uint64_t)walk_end;
 	w->start = 0;
@@ -167,12 +168,14 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 		k.word[i] = (struct xlate_word){w->watch[i].addr, w->watch[i].len};
 		w->watch[i].value = value_of(&k.word[i]);
 	}
-	k.x = xlate_new(w->goal, &ops, &k);
+	k.x = xlate_new(w->goal, w->report ? REPLAY_XLATE_ADDR : 0, &ops, &k);
 	if (!k.x)
 		return;
 	xlate_count(k.x, &count, (uint64_t)walk_end);
 	w->count_at = (uint64_t)xlate_arrivals(k.x);
 	w->branches_at = (uint64_t)xlate_branches(k.x);
+	w->marks_at = (uint64_t)xlate_marks(k.x, &nmarks);
+	w->nmarks_at = (uint64_t)nmarks;
 	enter(&k, w);
 	if (!w->start)
 		xlate_free(k.x);

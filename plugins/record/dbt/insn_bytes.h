@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* insn_bytes.h: how many bytes of memory an instruction accesses, of those that are executed often. */
+#ifndef FRED_RECORD_INSN_BYTES_H
+#define FRED_RECORD_INSN_BYTES_H
+
+#include "record/dbt/insn.h"
+
+enum insn_prefix { INSN_PP_NONE, INSN_PP_66, INSN_PP_F3, INSN_PP_F2 };
+
+int insn_has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix);
+/* The one that chooses among instructions on vectors. */
+enum insn_prefix insn_simd_prefix(const uint8_t *p, const struct insn *i);
+/* Of an operand that is a general register, unless it is a byte: 2, 4 or 8. */
+unsigned insn_number_bytes(const uint8_t *p, const struct insn *i);
+/*
+ * Of the operand in memory, at the address that its ModRM byte gives; 0: that is not known here. Its address is not
+ * that of the ModRM byte, or not all of it is accessed: 0, too.
+ */
+unsigned insn_operand_bytes(const uint8_t *p, const struct insn *i);
+
+#endif
