@@ -27,6 +27,7 @@ void imports_fini(struct imports *m)
 {
 	table_fini(&m->slots);
 	free(m->files);
+	free(m->known);
 	*m = (struct imports){0};
 }
 
@@ -213,14 +214,20 @@ static bool extent(pid_t pid, uint64_t addr, struct imports_file *f)
 
 	if (maps_open(&maps, pid, &ignored))
 		return false;
-	while (!found && maps_next(&maps, &v)) {
-		if (v.path[0] == '/' && (!path || strcmp(path, v.path) != 0)) {
+	while (maps_next(&maps, &v)) {
+		bool other = v.path[0] == '/' && (!path || strcmp(path, v.path) != 0);
+
+		if (found && other)
+			break;
+		if (other) {
 			free(path);
 			path = xstrdup(v.path);
 			f->lo = v.lo;
 		}
-		f->hi = v.hi;
-		found = mapping_has(&v, addr) && path && !strcmp(path, v.path);
+		if (path && !strcmp(path, v.path)) {
+			f->hi = v.hi;
+			found |= mapping_has(&v, addr);
+		}
 	}
 	free(path);
 	return found;
@@ -251,6 +258,35 @@ static void read_file(struct imports *m, pid_t pid, uint64_t addr)
 	read_relocations(m, pid, &d, &c, bias, d.jmprel, d.pltrelsz);
 	read_relocations(m, pid, &d, &c, bias, d.rela, d.relasz);
 	free(c.v);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int imports_read(struct imports *m, pid_t pid, struct err *e)
+{
+	cleanup_maps struct maps maps = {0};
+	struct mapping v;
+
+	if (maps_open(&maps, pid, e))
+		return -1;
+	while (maps_next(&maps, &v))
+		if (v.exec && v.path[0] == '/' && !is_read(m, v.lo))
+			read_file(m, pid, v.lo);
+	if (m->known_files == m->nfiles)
+		return 0;
+	free(m->known);
+	m->known = xcalloc(m->slots.n + 1, sizeof(*m->known));
+	m->nknown = 0;
+	for (const struct import *i = NULL; (i = table_next(&m->slots, i));)
+		m->known[m->nknown++] = i->slot;
+	qsort(m->known, m->nknown, sizeof(*m->known), by_address);
+	m->known_files = m->nfiles;
+	return 0;
 }
 
 int imports_find(struct imports *m, pid_t pid, uint64_t slot)

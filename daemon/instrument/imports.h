@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/err.h"
 #include "base/table.h"
 
 struct import {
@@ -27,6 +28,8 @@ struct imports {
 		uint64_t lo, hi;
 	} * files; /* that have been read */
 	size_t nfiles;
+	uint64_t *known; /* addresses of slots, in ascending order, as of this many files */
+	size_t nknown, known_files;
 };
 
 void imports_init(struct imports *m, const char *const *names, size_t nnames);
@@ -34,5 +37,8 @@ void imports_fini(struct imports *m);
 /* The index of the name of the function whose address the word at `slot` holds in the process; -1: it is another one.
  */
 int imports_find(struct imports *m, pid_t pid, uint64_t slot);
+
+/* Reads all files that are mapped. Then m->known is up to date. */
+int imports_read(struct imports *m, pid_t pid, struct err *e);
 
 #endif

@@ -24,10 +24,12 @@ static struct instrument_insn *insn_at(struct instrument *i, uint64_t pc)
 	struct instrument_insn *x = i->last && i->last->pc == pc ? i->last : table_find(&i->insns, pc);
 
 	if (!x) {
+		const char *before = i->insns.v;
+
 		x = table_add(&i->insns, pc);
 		decode(i, x);
-		/* the others may have moved */
-		memset(i->quick, 0, INSTRUMENT_QUICK * sizeof(*i->quick));
+		if (i->insns.v != before) /* the others have moved */
+			memset(i->quick, 0, INSTRUMENT_QUICK * sizeof(*i->quick));
 	}
 	if (x->segment != i->event + 1) {
 		x->segment = i->event + 1;
@@ -184,9 +186,24 @@ static void pop(struct instrument_stack *s, uint64_t sp)
 	s->sp = sp;
 }
 
+/* Found again by the whole word, as accesses are. */
+static struct instrument_insn *call_at(struct instrument *i, uint64_t word)
+{
+	struct instrument_quick *q = quick_place(i, word);
+	struct instrument_insn *x;
+
+	if (q->word == word && q->insn->segment == i->event + 1) {
+		q->insn->hits += !i->report.every;
+		return q->insn;
+	}
+	x = executed(i, word & REPORT_PC_MASK); /* which may make all of them void */
+	*q = (struct instrument_quick){.word = word, .insn = x};
+	return x;
+}
+
 static void on_call(struct instrument *i, const uint64_t *v)
 {
-	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
+	struct instrument_insn *x = call_at(i, v[0]);
 	struct instrument_stack *s = i->stack;
 
 	pop(s, v[1] - 8);

@@ -345,6 +345,8 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 		m->progress(m->ctx, i->event);
 	if (m->follows)
 		follow_begun(&m->follow);
+	else if (strings_known(&m->strings, t->pid, i->thread, &i->report, e))
+		return -1;
 	if (m->known && m->unseen == missed)
 		return 0;
 	m->known = true;

@@ -187,6 +187,16 @@ void strings_call(struct strings *s, pid_t pid, uint32_t thread, uint64_t slot, 
 		reads(s, c, arg[names[function][0] != 'b'], bytes_of(c, arg[2]));
 }
 
+int strings_known(struct strings *s, pid_t pid, uint32_t thread, struct segcur_report *r, struct err *e)
+{
+	if (imports_read(&s->imports, pid, e))
+		return -1;
+	r->word = s->imports.known;
+	r->words = s->imports.nknown;
+	r->called_sp = s->open[thread].sp;
+	return 0;
+}
+
 void strings_load(struct strings *s, uint32_t thread, uint64_t addr, const uint8_t *bytes, size_t n)
 {
 	if (strings_decides(s, thread))

@@ -11,6 +11,7 @@
 
 #include "instrument/imports.h"
 #include "memcheck/loads.h"
+#include "segcursor/segcursor_report.h"
 
 /* A call that has not returned. */
 struct string_call {
@@ -38,6 +39,11 @@ void strings_init(struct strings *s, const struct string_ops *ops, void *ctx);
 void strings_fini(struct strings *s);
 /* A call by the word at `slot`; sp: where its return address will stand. */
 void strings_call(struct strings *s, pid_t pid, uint32_t thread, uint64_t slot, const uint64_t *arg, uint64_t sp);
+/*
+ * r->word and r->called_sp become those of the calls that strings_call is to be told of, as long as the process maps no
+ * more files. 0 or -1.
+ */
+int strings_known(struct strings *s, pid_t pid, uint32_t thread, struct segcur_report *r, struct err *e);
 /* libc loads these bytes. */
 void strings_load(struct strings *s, uint32_t thread, uint64_t addr, const uint8_t *bytes, size_t n);
 /* The return to the address at sp. Was it that of a call whose result depends on what it reads, all of which is told?

@@ -105,8 +105,9 @@ static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 static int map_report(struct reporting *g, struct trace *t, struct err *e)
 {
 	/* at this address it is ignored by comparisons of states, and in no mapping's way */
+	size_t word_bytes = g->r->words * sizeof(*g->r->word);
 	const uint64_t args[6] = {
-		REPLAY_REPORT_ADDR,	ROOM,
+		REPLAY_REPORT_ADDR,	ROOM + word_bytes,
 		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
 		(uint64_t)-1,		0};
 	uint64_t word = g->in->seg.t->ctl->report_addr;
@@ -126,9 +127,14 @@ static int map_report(struct reporting *g, struct trace *t, struct err *e)
 				      .loaded_lo = g->r->loaded && !g->onlys ? g->in->visibility.libc.lo : 0,
 				      .loaded_hi = g->r->loaded && !g->onlys ? g->in->visibility.libc.hi : 0,
 				      .filter = g->r->filter,
+				      .words = g->r->words,
+				      .word_at = g->at + ROOM,
+				      .called_sp = g->r->called_sp,
 				      .onlys = g->onlys};
 	memcpy(head.only, g->only, sizeof(head.only));
-	return trace_write(t->pid, g->at, &head, sizeof(head), e) || trace_write(t->pid, word, &g->at, sizeof(g->at), e)
+	return trace_write(t->pid, g->at, &head, sizeof(head), e) ||
+			       trace_write(t->pid, head.word_at, g->r->word, word_bytes, e) ||
+			       trace_write(t->pid, word, &g->at, sizeof(g->at), e)
 		       ? -1
 		       : 0;
 }

@@ -45,6 +45,10 @@ struct segcur_report {
 	uint64_t broken; /* segments that ended in a fault of the program's */
 	uint64_t accesses; /* that translated code has counted: with a filter */
 	bool above; /* its own: the heap has arenas of which filters know nothing */
+	/* Not results, of this copy: see replay_report; the consumer's, set in begun(). */
+	const uint64_t *word;
+	size_t words;
+	uint64_t called_sp;
 	uint64_t filter; /* not a result: what filter the copy uses (enum replay_report_filter) */
 };
 

@@ -60,7 +60,7 @@ enum replay_report_kind {
 
 /* Which accesses have entries; those of calls and jumps by memory always do, if `args`. */
 enum replay_report_filter {
-	REPORT_ALL = 0,
+	REPORT_ALL = 0, /* then all arguments and results are reported, too */
 	REPORT_HEAP, /* in the lower part of the heap's arenas (REPORT_HEAP_PART), or with operands of unknown size */
 	REPORT_SHADOW, /* of those, the ones that are not, in the shadow, wholly in memory of the program's blocks */
 	REPORT_ONLY, /* of the instructions in `only` */
@@ -85,6 +85,12 @@ struct replay_report {
 	uint64_t filter; /* enum replay_report_filter; must not change afterwards */
 	uint64_t accesses; /* with a filter: how many there were, those without entries too */
 	uint64_t onlys, only[REPORT_ONLY_MAX];
+	/*
+	 * With a filter, arguments and results are reported of calls and jumps by words at these fixed addresses (an
+	 * array, in ascending order), and of none that is made inside such a call.
+	 */
+	uint64_t words, word_at;
+	uint64_t called_sp; /* where the return address of such a call stands that has not returned; 0: there is none */
 };
 
 #endif

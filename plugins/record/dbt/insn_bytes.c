@@ -77,8 +77,10 @@ static unsigned of_one_byte(const uint8_t *p, const struct insn *i)
 	case 0xc7:
 		return middle(p, i) ? 0 : odd;
 	case 0xfe:
-	case 0xff: /* inc, dec */
-		return middle(p, i) < 2 ? odd : 0;
+	case 0xff: /* inc, dec; call, jmp */
+		if (middle(p, i) < 2)
+			return odd;
+		return i->kind == INSN_CALL_BY || i->kind == INSN_JMP_BY ? 8 : 0;
 	default:
 		return 0;
 	}

@@ -216,7 +216,7 @@ static uint8_t *translate(struct xlate *x, uint64_t pc)
 	*slot_of(x, pc) = start;
 	x->failed = 0;
 	if (is_recorder(pc)) {
-		emit_report_args(x, c, pc);
+		emit_report_native(x, c, pc);
 		emit_native(x, c, pc);
 	} else {
 		put_block(x, c, pc);

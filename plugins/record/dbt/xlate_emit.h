@@ -69,6 +69,7 @@ struct xlate {
 	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
 	uint64_t full_bits, heap_bits, shadow_bits, report_full; /* xlate_report.c: masks for pext; without pext */
 	uint64_t operand; /* of the access that is looked at */
+	uint64_t sign_bit, called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */
@@ -152,8 +153,8 @@ void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_report_back(struct xlate *x, struct cache *c);
-/* The arguments of a call, if they are wanted; pc: see REPORT_ARGS. */
-void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc);
+/* The arguments of a call of the recorder, if they are wanted; pc: see REPORT_ARGS. */
+void emit_report_native(struct xlate *x, struct cache *c, uint64_t pc);
 
 /* xlate_fault.c: what comes at the cursor does what the instruction at p does. */
 void emit_mark(struct xlate *x, const struct cache *c, const uint8_t *p);
