@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* shape.h: what the daemon decodes (insn/insn.h), whose names are those of the recorder's decoder, too. */
+#ifndef FRED_TESTS_RECORD_SHAPE_H
+#define FRED_TESTS_RECORD_SHAPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of its operand in memory; -1: it cannot be decoded; -2: not all of them are accessed, or not there. */
+int shape_bytes(const uint8_t *code, size_t n, unsigned *len);
+
+#endif
