@@ -86,7 +86,7 @@ static void begin(struct dap *d, const json_t *request, const json_t *args, cons
 	strv_add(&argv, rec);
 	if (dap_int(args, "process", 0))
 		strv_addf(&argv, "--process=%d", dap_int(args, "process", 0));
-	if (mi_spawn(&d->job, argv.s, NULL, &e)) {
+	if (mi_spawn(&d->job, argv.s, false, &e)) {
 		d->job.pid = 0;
 		dap_refuse(d, request, e.text);
 		return;

@@ -19,7 +19,7 @@
 
 int dap_start_gdb(struct dap *d, const struct strv *args, struct err *e)
 {
-	if (mi_spawn(&d->gdb, args->s, NULL, e)) {
+	if (mi_spawn(&d->gdb, args->s, false, e)) {
 		d->gdb.pid = 0;
 		return -1;
 	}

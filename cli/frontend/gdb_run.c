@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/home.h"
 #include "bridge/relay.h"
 #include "frontend/gdb_setup.h"
 #include "frontend/mi_reason.h"
@@ -91,6 +92,7 @@ static _Noreturn void become_gdb(const struct gdb_run *how, const struct strv *a
 		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
 	if (getppid() != parent || (out >= 0 && dup2(out, 1) < 0))
 		_exit(70);
+	home_use_python_cache();
 	execvp(argv->s[0], argv->s);
 	fprintf(stderr, "fred: cannot start gdb: apt-get install gdb\n");
 	_exit(EXIT_NO_GDB);

@@ -19,7 +19,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/home.h"
 #include "base/str.h"
 #include "gdb/mi_conn.h"
 #include "gdb/mi_spawn.h"
@@ -431,12 +430,8 @@ static int read_first_prompt(struct mi_conn *c, int timeout_ms, struct err *e)
 struct mi_conn *mi_conn_new(char *const argv[], int timeout_ms, struct err *e)
 {
 	struct mi_conn *c = xcalloc(1, sizeof(*c));
-	struct err ignored;
-	/* Debian's GDB has its Python files as source alone, in a folder that users cannot write to: to compile them
-	 * each time is a third of its start. */
-	cleanup_free char *python_cache = home_subdir("python", &ignored);
 
-	if (mi_spawn(&c->proc, argv, python_cache, e)) {
+	if (mi_spawn(&c->proc, argv, true, e)) {
 		free(c);
 		return NULL;
 	}

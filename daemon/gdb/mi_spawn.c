@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/home.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "gdb/mi_spawn.h"
@@ -83,7 +84,7 @@ static void set_preload(void)
 }
 
 /* GDB prints messages in the user's language and its Python may read the user's settings: not here. */
-static void set_environment(const char *python_cache)
+static void set_environment(bool is_gdb)
 {
 	static const char *const drop[] = {"LD_PRELOAD", "LD_LIBRARY_PATH", "DEBUGINFOD_URLS", "COLUMNS",
 					   "LINES",	 "PYTHONPATH",	    "PYTHONHOME"};
@@ -93,10 +94,8 @@ static void set_environment(const char *python_cache)
 	set_preload();
 	setenv("LC_ALL", "C.UTF-8", 1);
 	setenv("TERM", "dumb", 1);
-	if (python_cache) {
-		setenv("PYTHONPYCACHEPREFIX", python_cache, 1);
-		unsetenv("PYTHONDONTWRITEBYTECODE");
-	}
+	if (is_gdb)
+		home_use_python_cache();
 }
 
 static int open_pipes(int in[2], int out[2], int err[2], int report[2], struct err *e)
@@ -128,7 +127,7 @@ static int check_exec(pid_t pid, int report, const char *name, struct err *e)
 	return err_errno(e, ERR_HOST, "cannot run %s (Debian: apt install gdb)", name);
 }
 
-int mi_spawn(struct mi_proc *p, char *const argv[], const char *python_cache, struct err *e)
+int mi_spawn(struct mi_proc *p, char *const argv[], bool is_gdb, struct err *e)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, report[2] = {-1, -1};
 	int r = -1;
@@ -142,7 +141,7 @@ int mi_spawn(struct mi_proc *p, char *const argv[], const char *python_cache, st
 		goto done;
 	}
 	if (!p->pid) {
-		set_environment(python_cache);
+		set_environment(is_gdb);
 		child_exec((struct child_fds){in[0], out[1], err[1], report[1]}, argv);
 	}
 	close(report[1]);

@@ -17,10 +17,10 @@ struct mi_proc {
 
 /*
  * Starts argv[0] from PATH: in a new session, default signals, no inherited descriptors, killed when
- * the calling thread ends. ERR_HOST when it cannot be executed. python_cache: a folder for compiled Python files; NULL:
- * where Python has them.
+ * the calling thread ends. ERR_HOST when it cannot be executed. is_gdb: it is GDB itself, and not a program that starts
+ * one.
  */
-int mi_spawn(struct mi_proc *p, char *const argv[], const char *python_cache, struct err *e);
+int mi_spawn(struct mi_proc *p, char *const argv[], bool is_gdb, struct err *e);
 void mi_proc_close(struct mi_proc *p);
 
 #endif

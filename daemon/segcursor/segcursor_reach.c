@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* segcursor_reach.c: how far one copy can go that reports, see segcursor_report.h. */
-#include <sys/syscall.h>
-
 #include "record/dispatch/sys_nr.h"
 #include "rlog/report.h"
 #include "segcursor/segcursor_report.h"
 
 /*
  * System calls that a replay does not execute, but takes from the log: they change neither mappings nor threads nor how
- * signals are handled. Of those with a function of their own, the three that programs make most often do not, either.
+ * signals are handled.
  */
 static bool is_from_log(uint64_t nr)
 {
@@ -19,11 +17,13 @@ static bool is_from_log(uint64_t nr)
 #define CLASS_RAW false
 #define CLASS_NOSYS false
 #define CLASS_FN(f) false
+#define CLASS_LOGFN(f) true
 #define CLASS_PAIR(f, g) false
 #define SC(name, nargs, how, reads, writes) [__NR_##name] = CLASS_##how,
 #include "record/dispatch/syscalls.def"
 #undef SC
 #undef CLASS_PAIR
+#undef CLASS_LOGFN
 #undef CLASS_FN
 #undef CLASS_NOSYS
 #undef CLASS_RAW
@@ -32,8 +32,7 @@ static bool is_from_log(uint64_t nr)
 #undef CLASS_REC
 	};
 
-	return nr == SYS_openat || nr == SYS_fcntl || nr == SYS_futex ||
-	       (nr < sizeof(from_log) / sizeof(from_log[0]) && from_log[nr]);
+	return nr < sizeof(from_log) / sizeof(from_log[0]) && from_log[nr];
 }
 
 /* Events after which the thread simply returns from the recorder's function to its caller. */

@@ -86,3 +86,14 @@ char *home_subdir(const char *name, struct err *e)
 		return NULL;
 	return steal_ptr(&path);
 }
+
+void home_use_python_cache(void)
+{
+	struct err ignored;
+	cleanup_free char *dir = home_subdir("python", &ignored);
+
+	if (!dir)
+		return;
+	setenv("PYTHONPYCACHEPREFIX", dir, 1);
+	unsetenv("PYTHONDONTWRITEBYTECODE");
+}

@@ -123,7 +123,7 @@ class Suite:
         self.scratch = tempfile.mkdtemp(prefix="fred-%s." % name, dir="/tmp")
         self.home = os.path.join(self.scratch, "home")
         os.mkdir(self.home, 0o700)
-        self.env = dict(os.environ, FRED_HOME=self.home, LC_ALL="C")
+        self.env = dict(os.environ, FRED_HOME=self.home, LC_ALL="C", XDG_CONFIG_HOME=self.gdb_settings())
         self.count = self.failed = 0
         if not os.access(FREDCTL, os.X_OK):
             print("Bail out! no %s: run scripts/setup, or set FREDCTL" % FREDCTL)
@@ -131,6 +131,13 @@ class Suite:
 
     def path(self, *names):
         return os.path.join(self.scratch, *names)
+
+    def gdb_settings(self):
+        """GDB indexes libc's debug file once for all sessions of the suite: that is a quarter of their start."""
+        os.makedirs(self.path("config", "gdb"))
+        with open(self.path("config", "gdb", "gdbinit"), "w") as f:
+            f.write("set index-cache directory %s\nset index-cache enabled on\n" % self.path("index"))
+        return self.path("config")
 
     def fred(self, *args, status=None, text=None, env=None, cwd=None, prefix=(), stdin=""):
         """Runs fredctl; checks its exit status, and that standard error contains text."""

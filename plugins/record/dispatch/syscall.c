@@ -29,6 +29,7 @@
 #define L(i, j) {IO_VALRES, i, j, 0},
 #define FD(i) {IO_FDSET, i, 0, 0},
 #define CLASS_FN(fn) CLASS_OWN, .record = fn, .replay = fn
+#define CLASS_LOGFN(fn) CLASS_FN(fn)
 #define CLASS_PAIR(record_fn, replay_fn) CLASS_OWN, .record = record_fn, .replay = replay_fn
 static const struct row {
 	struct sys_info info;
@@ -40,6 +41,7 @@ static const struct row {
 #undef SC
 };
 #undef CLASS_FN
+#undef CLASS_LOGFN
 #undef CLASS_PAIR
 #undef S
 #undef B

@@ -103,15 +103,20 @@ int turn_peek(struct thr *t, struct rlog_rec *r)
 	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
 }
 
+int turn_record_ahead(const struct thr *t, const uint8_t **p, struct rlog_rec *r)
+{
+	do {
+		if (rlog_next(shim_kinds(), p, t->log.rd_end, r) != RLOG_READ_OK)
+			return 0;
+	} while (r->kind == RLOG_PAGE || r->kind == RLOG_YIELD);
+	return 1;
+}
+
 int turn_result_ahead(const struct thr *t, struct rlog_rec *r)
 {
 	const uint8_t *p = t->log.rd;
 
-	do {
-		if (rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK)
-			return 0;
-	} while (r->kind == RLOG_PAGE || r->kind == RLOG_YIELD);
-	return 1;
+	return turn_record_ahead(t, &p, r);
 }
 
 int turn_call_ahead(const struct thr *t, enum rlog_call which)

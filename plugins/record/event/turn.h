@@ -10,16 +10,21 @@ _Noreturn void shim_fail(const char *text);
 
 struct rlog_rec;
 void turn_skip(struct thr *t); /* gives the turn up as the next record says, without a call */
-int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only; counts yields, too */
+int turn_next_is(const struct thr *t,
+		 enum rlog_kind kind); /* is the next record, a yield too, of this kind? Looks only */
 int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
 /*
  * The first half of an event has been taken: the record of the second, if there is one. Looks only. Others may have run
  * in between: what they wrote into shared memory comes before it.
  */
 int turn_result_ahead(const struct thr *t, struct rlog_rec *r);
-int turn_next_call_is(struct thr *t, enum rlog_call which); /* the same for a CALL; its thread comes to the record */
-int turn_call_ahead(const struct thr *t, enum rlog_call which); /* the same; looks only, and waits for nothing */
-void turn_skip_page(struct thr *t); /* the same for a PAGE that has been taken over */
+/* The record at *p, or the one after pages and yields there; *p: behind it. 0: the log has none. Looks only. */
+int turn_record_ahead(const struct thr *t, const uint8_t **p, struct rlog_rec *r);
+/* Is the next record that of such a CALL? The thread waits for its turn, and comes to the record. */
+int turn_next_call_is(struct thr *t, enum rlog_call which);
+int turn_call_ahead(const struct thr *t,
+		    enum rlog_call which); /* as turn_next_call_is; looks only, waits for nothing */
+void turn_skip_page(struct thr *t); /* as turn_skip, for a PAGE that has been taken over */
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */
 void turn_done(struct thr *t);
 void turn_seek(struct thr *t); /* is t to be interrupted before its next event? */

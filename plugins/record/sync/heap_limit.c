@@ -28,14 +28,10 @@ static int is_next(const struct thr *t, const char *at, uint64_t n)
 	struct rlog_rec r;
 	uint64_t wanted = 0;
 
-	do {
-		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
-			return 0;
-	} while (r.kind == RLOG_PAGE || r.kind == RLOG_YIELD);
-	if (r.kind != RLOG_CALL || r.op[0] != RLOG_CALL_NO_MEMORY)
+	if (!turn_record_ahead(t, &p, &r) || r.kind != RLOG_CALL || r.op[0] != RLOG_CALL_NO_MEMORY)
 		return 0;
 	do {
-		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
+		if (!turn_record_ahead(t, &p, &r))
 			return 0;
 	} while (r.kind != RLOG_CALLRET);
 	if (r.payload_len == sizeof(wanted))
