@@ -11,6 +11,59 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 
+static bool is_cancelled(void *ctx)
+{
+	struct explain *x = ctx;
+
+	return op_cancelled(x->ctx);
+}
+
+int explain_begin(struct explain *x, struct err *e)
+{
+	const struct rec_image *img = rec_image(x->rec, x->process, e);
+
+	if (!img)
+		return -1;
+	x->ending = procs_ending(x->rec, img);
+	if (nav_init(&x->nav, x->rec, x->process, 0, x->ctx, e))
+		return -1;
+	x->have_nav = true;
+	cursor_init(&x->t, &x->nav);
+	x->t.interrupted = is_cancelled;
+	x->t.ctx = x;
+	return 0;
+}
+
+int explain_first_way(struct explain *x, const char *what, struct err *e)
+{
+	struct timeline_point start;
+	uint64_t total = nav_total(&x->nav), near;
+
+	x->nav.what = what;
+	x->nav.span_hi = 0.3;
+	if (nav_resolve(&x->nav, "start", &start, e) || nav_goto(&x->nav, start.event, e))
+		return -1;
+	if (nav_ckpt_after(&x->nav, start.event, &near))
+		return 1;
+	return nav_run_with_checkpoints(&x->nav, total, nav_checkpoints_wanted(&x->nav, start.event, total), e);
+}
+
+void explain_fini(struct explain *x)
+{
+	if (x->have_nav)
+		cursor_fini(&x->t);
+	gdb_free(x->g);
+	if (x->have_nav)
+		nav_fini(&x->nav);
+	chain_fini(&x->chain);
+	strv_fini(&x->notes);
+	chain_failure_fini(&x->failure);
+	json_decref(x->threads);
+	json_decref(x->damage);
+	free(x->end_text);
+	rec_free(x->rec);
+}
+
 static void set_end(struct explain *x, enum chain_end end, const char *fmt, va_list ap)
 {
 	x->end = end;

@@ -78,6 +78,16 @@ struct explain {
 			   load */
 };
 
+/* Starts the replay of x->process of x->rec. explain_fini in any case. */
+int explain_begin(struct explain *x, struct err *e);
+/*
+ * The first way to the end leaves checkpoints behind. 0: it stands at the end; 1: there are some already, and it stands
+ * at the start; -1. what: of the progress, its first 30 %.
+ */
+int explain_first_way(struct explain *x, const char *what, struct err *e);
+/* Frees all that x has; also of zeros. */
+void explain_fini(struct explain *x);
+
 /* Sets why the chain ends; later calls change nothing. */
 void explain_end(struct explain *x, enum chain_end end, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same, but replaces what was set before. */

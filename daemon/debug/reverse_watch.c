@@ -17,13 +17,10 @@ static void show(void *arg, double fraction, const char *text)
 	busy_show(arg, fraction, text ? text : "searching");
 }
 
-/* libstdc++ brings the methods that the compiler inlined, such as size(). */
-static const struct gdb_opts with_scripts = {.auto_load = true};
-
 static int search(struct debug *d, const struct watch_params *p, struct watch_result *result, struct err *e)
 {
 	struct op_ctx ctx = {.fd = -1, .show = show, .cancelled = busy_is_over, .arg = d};
-	cleanup_gdb struct gdb *g = gdb_new(&with_scripts, e);
+	cleanup_gdb struct gdb *g = gdb_new(&gdb_with_scripts, e);
 	int r;
 
 	if (!g)

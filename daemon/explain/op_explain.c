@@ -27,16 +27,9 @@
 /* Does the replay reach its end? */
 static int verify(struct explain *x, struct err *e)
 {
-	struct timeline_point start;
-	uint64_t total = nav_total(&x->nav), near;
+	int r = explain_first_way(x, "replaying to the failure", e);
 
-	x->nav.what = "replaying to the failure";
-	x->nav.span_hi = 0.3;
-	if (nav_resolve(&x->nav, "start", &start, e) || nav_goto(&x->nav, start.event, e))
-		return -1;
-	if (nav_ckpt_after(&x->nav, start.event, &near))
-		return nav_goto(&x->nav, total, e);
-	return nav_run_with_checkpoints(&x->nav, total, nav_checkpoints_wanted(&x->nav, start.event, total), e);
+	return r == 1 ? nav_goto(&x->nav, nav_total(&x->nav), e) : r;
 }
 
 /* ---- what failed ---- */
@@ -284,33 +277,14 @@ static json_t *result_of(struct explain *x, double since)
 	return r;
 }
 
-/* libstdc++ brings what makes strings and containers readable. */
-static const struct gdb_opts with_scripts = {.auto_load = true};
-
-static bool is_cancelled(void *ctx)
-{
-	struct explain *x = ctx;
-
-	return op_cancelled(x->ctx);
-}
-
 static int explain(struct explain *x, struct err *e)
 {
-	const struct rec_image *img = rec_image(x->rec, x->process, e);
-
-	if (!img)
+	if (explain_begin(x, e))
 		return -1;
-	x->ending = procs_ending(x->rec, img);
-	if (nav_init(&x->nav, x->rec, x->process, 0, x->ctx, e))
-		return -1;
-	x->have_nav = true;
-	cursor_init(&x->t, &x->nav);
-	x->t.interrupted = is_cancelled;
-	x->t.ctx = x;
 	if (verify(x, e))
 		return err_wrap(e, "the failure is not reached");
 	op_progress(x->ctx, 0.35, "looking at the failure");
-	x->g = gdb_new(&with_scripts, e);
+	x->g = gdb_new(&gdb_with_scripts, e);
 	if (!x->g || explain_failure(x, e))
 		return -1;
 	if (!damage_any(x))
@@ -353,17 +327,6 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 		r = explain(&x, e);
 	if (!r)
 		*result = result_of(&x, since);
-	if (x.have_nav)
-		cursor_fini(&x.t);
-	gdb_free(x.g);
-	if (x.have_nav)
-		nav_fini(&x.nav);
-	chain_fini(&x.chain);
-	strv_fini(&x.notes);
-	chain_failure_fini(&x.failure);
-	json_decref(x.threads);
-	json_decref(x.damage);
-	free(x.end_text);
-	rec_free(x.rec);
+	explain_fini(&x);
 	return r;
 }

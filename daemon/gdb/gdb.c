@@ -151,6 +151,8 @@ static void build_argv(struct strv *v, const struct gdb_opts *o)
 	}
 }
 
+const struct gdb_opts gdb_with_scripts = {.auto_load = true};
+
 struct gdb *gdb_new(const struct gdb_opts *opts, struct err *e)
 {
 	static const struct gdb_opts none;

@@ -42,6 +42,9 @@ struct gdb_opts {
 
 struct gdb;
 
+/* auto_load: libstdc++ brings printers of strings and containers, and the methods that were inlined, such as size(). */
+extern const struct gdb_opts gdb_with_scripts;
+
 /* Starts GDB and sets it up. opts: NULL for the defaults. ERR_HOST: there is no usable GDB. */
 struct gdb *gdb_new(const struct gdb_opts *opts, struct err *e);
 /* Detaches if it can (see gdb_detach), kills GDB, frees. Takes NULL. */

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
-#include "instrument/moments.h"
+#include "instrument/summary.h"
 #include "memcheck/memcheck.h"
 #include "memcheck/ops.h"
 #include "memcheck/suppressing.h"
@@ -165,16 +165,6 @@ static json_t *finding_json(struct check *c, const struct memory_finding *f)
 
 static void note_counts(struct check *c, json_t *r)
 {
-	const struct segcur_report *s = &c->m.i.report;
-	char *text = NULL;
-
-	if (s->unseen || s->lost)
-		text = str_fmt(
-			"the accesses of %llu of %llu segments were not all examined: errors there are not reported",
-			U(s->unseen + s->lost), U(nav_total(&c->nav)));
-	if (text)
-		show_note(r, text);
-	free(text);
 	if (c->nav.t.ctl->report_kinds <= REPORT_LOADED)
 		show_note(r, "this recording was made by an older recorder: what libc's functions for strings read is "
 			     "checked "
@@ -203,15 +193,9 @@ static json_t *result_of(struct check *c, double since)
 		r, "reachable",
 		json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks", (json_int_t)m->reachable_blocks));
 	show_process(r, c->rec, c->process);
-	for (size_t k = 0; k < c->moments.notes.n; k++)
-		show_note(r, c->moments.notes.s[k]);
+	json_object_set_new(summary_add(r, &m->i, &c->nav, &c->moments, "errors", since), "unchecked",
+			    json_integer((json_int_t)m->unchecked));
 	note_counts(c, r);
-	json_object_set_new(r, "stats",
-			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
-				      (json_int_t)nav_total(&c->nav), "accesses", (json_int_t)m->i.accesses, "stepped",
-				      (json_int_t)m->i.report.stepped, "unseen", (json_int_t)m->i.report.unseen, "lost",
-				      (json_int_t)m->i.report.lost, "irregular", (json_int_t)m->i.irregular,
-				      "unchecked", (json_int_t)m->unchecked, "total_s", clock_s() - since));
 	return r;
 }
 

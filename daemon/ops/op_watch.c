@@ -85,9 +85,6 @@ static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, str
 	return -1;
 }
 
-/* libstdc++'s GDB scripts (xmethods) provide methods that the compiler inlined, such as size(). */
-static const struct gdb_opts with_scripts = {.auto_load = true};
-
 int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	struct watch_params p = {
@@ -118,7 +115,7 @@ int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, 
 		if (!n)
 			err_set(e, ERR_USAGE, "%s: the recording holds no process", rec->dir);
 	}
-	if (n && (g = gdb_new(&with_scripts, e)))
+	if (n && (g = gdb_new(&gdb_with_scripts, e)))
 		r = try_all(rec, order, n, &p, g, ctx, result, e);
 	rec_free(rec);
 	return r;

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
-#include "instrument/moments.h"
+#include "instrument/summary.h"
 #include "racecheck/ops.h"
 #include "racecheck/racecheck.h"
 #include "racecheck/values.h"
@@ -128,19 +128,9 @@ static bool is_whole(const struct check *c)
 
 static void note_counts(struct check *c, json_t *r)
 {
-	const struct segcur_report *s = &c->r.i.report;
-	char *text = NULL;
-
-	if (s->unseen || s->lost) {
-		text = str_fmt(
-			"the accesses of %llu of %llu segments were not all examined: races there are not reported",
-			U(s->unseen + s->lost), U(nav_total(&c->nav)));
-		show_note(r, text);
-		free(text);
-	}
 	if (c->diverged) {
-		text = str_fmt("checked up to event %llu of %llu only: %s", U(c->reached), U(nav_total(&c->nav)),
-			       c->diverged);
+		char *text = str_fmt("checked up to event %llu of %llu only: %s", U(c->reached), U(nav_total(&c->nav)),
+				     c->diverged);
 		show_note(r, text);
 		free(text);
 	}
@@ -157,15 +147,9 @@ static json_t *result_of(struct check *c, double since)
 		json_array_append_new(list, finding_json(c, &m->v[k]));
 	r = json_pack("{s:b, s:o}", "clean", !m->n && is_whole(c), "findings", list);
 	show_process(r, c->rec, c->process);
-	for (size_t k = 0; k < c->moments.notes.n; k++)
-		show_note(r, c->moments.notes.s[k]);
+	json_object_set_new(summary_add(r, &m->i, &c->nav, &c->moments, "races", since), "checked",
+			    json_integer((json_int_t)c->reached));
 	note_counts(c, r);
-	json_object_set_new(r, "stats",
-			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
-				      (json_int_t)nav_total(&c->nav), "checked", (json_int_t)c->reached, "accesses",
-				      (json_int_t)m->i.accesses, "stepped", (json_int_t)m->i.report.stepped, "unseen",
-				      (json_int_t)m->i.report.unseen, "lost", (json_int_t)m->i.report.lost, "irregular",
-				      (json_int_t)m->i.irregular, "total_s", clock_s() - since));
 	return r;
 }
 

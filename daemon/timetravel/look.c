@@ -18,9 +18,6 @@ static int enter_segment(struct look *l, struct err *e)
 	return 0;
 }
 
-/* libstdc++ brings what makes strings and containers readable. */
-static const struct gdb_opts with_scripts = {.auto_load = true};
-
 static bool is_cancelled(void *ctx)
 {
 	return op_cancelled(ctx);
@@ -42,7 +39,7 @@ int look_goto(struct look *l, const json_t *params, struct op_ctx *ctx, struct e
 		return -1;
 	l->thread = l->nav.t.ctl->parked;
 	l->tid = target_tid(&l->nav.t, l->thread);
-	l->g = gdb_new(&with_scripts, e);
+	l->g = gdb_new(&gdb_with_scripts, e);
 	if (!l->g)
 		return -1;
 	if (!l->at.pc)

@@ -137,50 +137,15 @@ static json_t *result_of(struct why *w, const char *expr, double since)
 
 /* ---- the operation ---- */
 
-/* libstdc++ brings what makes strings and containers readable. */
-static const struct gdb_opts with_scripts = {.auto_load = true};
-
-static bool is_cancelled(void *ctx)
-{
-	struct explain *x = ctx;
-
-	return op_cancelled(x->ctx);
-}
-
-/* The first way to the end leaves checkpoints behind. */
-static int first_way(struct explain *x, struct err *e)
-{
-	struct timeline_point start;
-	uint64_t total = nav_total(&x->nav), near;
-
-	x->nav.what = "replaying";
-	x->nav.span_hi = 0.3;
-	if (nav_resolve(&x->nav, "start", &start, e) || nav_goto(&x->nav, start.event, e))
-		return -1;
-	if (nav_ckpt_after(&x->nav, start.event, &near))
-		return 0;
-	return nav_run_with_checkpoints(&x->nav, total, nav_checkpoints_wanted(&x->nav, start.event, total), e);
-}
-
 static int run(struct why *w, const json_t *params, struct err *e)
 {
 	const char *expr = json_string_value(json_object_get(params, "expr")),
 		   *at = json_string_value(json_object_get(params, "at"));
 	struct explain *x = &w->x;
-	const struct rec_image *img = rec_image(x->rec, x->process, e);
 
-	if (!img)
+	if (explain_begin(x, e) || explain_first_way(x, "replaying", e) < 0)
 		return -1;
-	x->ending = procs_ending(x->rec, img);
-	if (nav_init(&x->nav, x->rec, x->process, 0, x->ctx, e))
-		return -1;
-	x->have_nav = true;
-	cursor_init(&x->t, &x->nav);
-	x->t.interrupted = is_cancelled;
-	x->t.ctx = x;
-	if (first_way(x, e))
-		return -1;
-	x->g = gdb_new(&with_scripts, e);
+	x->g = gdb_new(&gdb_with_scripts, e);
 	if (!x->g || why_target(w, expr, at, e))
 		return -1;
 	return why_follow(w, e);
@@ -204,16 +169,9 @@ int op_why(const json_t *params, struct op_ctx *ctx, json_t **result, struct err
 		r = run(&w, params, e);
 	if (!r)
 		*result = result_of(&w, json_string_value(json_object_get(params, "expr")), since);
-	if (x->have_nav)
-		cursor_fini(&x->t);
-	gdb_free(x->g);
-	if (x->have_nav)
-		nav_fini(&x->nav);
 	why_operand_fini(&w.root);
 	free(w.steps);
 	free(w.queue);
-	strv_fini(&x->notes);
-	free(x->end_text);
-	rec_free(x->rec);
+	explain_fini(x);
 	return r;
 }
