@@ -45,7 +45,7 @@ int journal_add(struct journal *j, const json_t *line, bool sync, struct err *e)
 	buf_add_char(&b, '\n');
 	if (end < 0 || write_full(j->fd, b.data, b.len)) {
 		err_errno(e, ERR_HOST, "%s", j->path);
-		if (end >= 0 && ftruncate(j->fd, end)) /* else the cut line stays, and is left out by who reads it */
+		if (end >= 0 && ftruncate(j->fd, end)) /* else the cut line stays, and readers leave it out */
 			buf_clear(&b);
 		return -1;
 	}

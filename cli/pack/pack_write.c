@@ -87,7 +87,7 @@ static int put_file(struct writer *w, const char *path, const char *name, uint64
 	if (n < 0)
 		return err_errno(e, ERR_HOST, "%s", path);
 	if (left)
-		return err_set(e, ERR_USAGE, "%s: it has changed while it was packed", path);
+		return err_set(e, ERR_USAGE, "%s: it changed while it was packed", path);
 	return put_padding(w, size, e);
 }
 

@@ -29,7 +29,7 @@ struct parting_log {
 	size_t n, cap;
 };
 
-/* Who came to an object, one after the other. */
+/* The threads that came to an object, in their order. */
 struct parting_turn {
 	uint64_t number;
 	uint32_t thread;

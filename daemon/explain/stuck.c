@@ -129,7 +129,7 @@ static void drop(struct thread_look *v, size_t n)
 	free(v);
 }
 
-/* Who came last closed the cycle. */
+/* The thread that began to wait last closed the cycle. */
 static int latest_first(const void *a, const void *b)
 {
 	const struct thread_look *x = a, *y = b;

@@ -324,7 +324,7 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 		return FLOW_ENDED;
 	}
 	if (o->what.where == INSN_IN_REG && o->what.reg == INSN_FLAGS)
-		explain_end(f->x, END_UNKNOWN, "values were compared, and none of them tells more");
+		explain_end(f->x, END_UNKNOWN, "values were compared, and it is not known which one was wrong");
 	else
 		explain_end(f->x, END_COMPUTED, "the statement computed %s", name);
 	return FLOW_ENDED;

@@ -319,8 +319,8 @@ static int segment(struct instrument *i, struct err *e)
 static int on_event(struct instrument *i, uint64_t number, struct err *e)
 {
 	if (number != i->event + 1)
-		return err_set(e, ERR_INTERNAL, "event %llu is told after event %llu", (unsigned long long)number,
-			       (unsigned long long)i->event);
+		return err_set(e, ERR_INTERNAL, "the replay reported event %llu after event %llu",
+			       (unsigned long long)number, (unsigned long long)i->event);
 	if ((i->between && segment(i, e)) || (i->ops->ended && i->ops->ended(i->ctx, i, e)))
 		return -1;
 	i->event = number;

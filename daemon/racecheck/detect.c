@@ -158,7 +158,7 @@ static void unordered(struct now *n, const struct shadow_mark *m, bool wrote)
 	}
 	if (!wrote)
 		return;
-	/* one that only writes does not learn anything; but it comes later, for who reads both */
+	/* an access that only writes learns nothing; but a thread that reads both sees that it came later */
 	detect_knew(n->d, was.thread, was.clock, &knew);
 	detect_acquire(n->d, n->a.thread, &knew);
 	vclock_fini(&knew);

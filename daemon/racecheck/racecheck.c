@@ -211,7 +211,7 @@ static void one_way(struct racecheck *r, const struct instrument_access *a, bool
 		return;
 	site = site_of(r, a, in_program, &hits);
 	detect_access(&r->detect, thread, a->addr, a->len, writes, site, hits);
-	/* what comes after a release is not known to who reads what it wrote */
+	/* a thread that reads what the release wrote does not know what comes after the release */
 	if (releases)
 		detect_tick(&r->detect, thread);
 }

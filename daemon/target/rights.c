@@ -49,8 +49,8 @@ int rights_hand_over(const struct rec *rec, struct err *e)
 }
 
 /*
- * Chosen anew for each start, so that each has a count of processes of its own. 0: the caller's, whose processes the
- * kernel counts (an ordinary user's), or who may not choose.
+ * Chosen anew for each start, so that each has a count of processes of its own. 0: that of
+ * the caller, which is an ordinary user, whose processes the kernel counts, or may not choose.
  */
 static uint32_t own_id(void)
 {

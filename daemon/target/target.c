@@ -190,8 +190,8 @@ static bool moved_on(struct target *t)
 
 /*
  * Ends the processes on the way from the first one to the one that is replayed, which become each other at forks, the
- * first one first: who has ended makes no further one. Their PIDs are wanted again, and one that was just made has not
- * told its own.
+ * first one first: a process that has ended forks no more. Their PIDs are wanted again, and one that was just made has
+ * not told its own.
  */
 static void end_line(const struct target *t, uint32_t ordinal)
 {

@@ -158,7 +158,7 @@ static int linker_of(const char *copy, struct linker_name *l, struct err *e)
 	if (fd < 0)
 		return err_errno(e, ERR_USAGE, "%s", copy);
 	if (pread_full(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG))
-		return err_set(e, ERR_USAGE, "%s: the program is no ELF file", copy);
+		return err_set(e, ERR_USAGE, "%s: the program is not an ELF file", copy);
 	find_linker(fd, &eh, l);
 	return 0;
 }

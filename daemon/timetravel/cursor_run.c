@@ -17,7 +17,9 @@
 #define POLL_MS 2
 #define STOPS_ASK 256
 #define MANY_OF_ALL 50 /* stops in a segment: it is known for one with stops then */
-#define MANY_LATER 16 /* the same for who wants only the last stop, and has counted SEGCUR_MANY of them already */
+#define MANY_LATER                                                                                                     \
+	16 /* the same if only the last stop is wanted, and SEGCUR_MANY of them have been counted already              \
+	    */
 #define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
 
 struct run {
@@ -265,7 +267,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 	return 0;
 }
 
-/* Who only counts has counted this stop. */
+/* If stops are only counted, this one has been. */
 static bool is_counted(struct run *r)
 {
 	struct cursor_last *c = r->t->count;
@@ -423,7 +425,7 @@ static int wait_stop(struct run *r, struct err *e)
 			r->stop->kind = STOP_END;
 			return 0;
 		}
-		/* who is stopped all the time does not get on by himself */
+		/* a thread that is stopped all the time makes no progress by itself */
 		if (got)
 			stall_begin(&r->stall, &t->nav->t);
 		else if (look_for_stall(r, e))

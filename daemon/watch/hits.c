@@ -127,7 +127,7 @@ static int is_it(struct segment *s, uint64_t pc, const struct segment_search *d,
 
 /*
  * The only one of the whole segment that is like it: a loop may come back to the very same registers and words, and
- * longjmp to some of them. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick.
+ * longjmp to some of them. 1, 0 or -1. ctx: of the operation that may be cancelled; NULL: it is to be quick.
  */
 static int count(struct segment *s, uint64_t pc, const struct segment_search *d, const struct expr *x,
 		 const struct op_ctx *ctx, uint64_t *hits, struct err *e)

@@ -224,7 +224,7 @@ static void take_spots(uint64_t key, uint32_t most)
 	}
 }
 
-/* Who was held is let go. */
+/* The thread that was held goes on. */
 static void release(void)
 {
 	if (hot.held)
@@ -359,7 +359,7 @@ static int decide(const struct thr *t, uint32_t i, uint64_t address)
 	if (hot.held && hot.held != t->ordinal) {
 		if (hot.address != address && chaos_random(8))
 			return 0;
-		/* who is held stays so, goes first, or goes on as it comes */
+		/* the held thread stays held, goes first, or goes on in its usual order */
 		hot.passed[i] = 0;
 		n = chaos_random(8);
 		if (n > 2)

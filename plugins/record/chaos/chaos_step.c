@@ -46,7 +46,7 @@ static struct {
 	uint32_t steps, n;
 	const uint8_t *last; /* the instruction that it runs; NULL: not known */
 	int outside; /* it has left the recorder */
-	int spins; /* it has executed a PAUSE, as who waits for another thread's write does */
+	int spins; /* it has executed a PAUSE, as a thread does that waits for another one's write */
 	uint64_t path[MAX_PATH];
 } step;
 

@@ -10,7 +10,8 @@
 
 /*
  * Is this the code of such a loop, as a thread that was interrupted in it, and has made no event for a while, has it? A
- * guess: who is taken for one only gives the turn up sooner, or lets the recorder go over to one thread at a time.
+ * guess: a thread that is wrongly taken for one only gives the turn up sooner, or lets the recorder go over to one
+ * thread at a time.
  */
 int spin_here(const ucontext_t *uc);
 /*

@@ -25,7 +25,9 @@
 #define AGAIN_NS 1000000l /* when that was inside the shim */
 #define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
 #define SPUN_NS 500000u /* the same of one that spins */
-#define LEAST_NS 1000000u /* of CPU time without an event: who has only waited for a processor does not compute */
+#define LEAST_NS                                                                                                       \
+	1000000u /* of CPU time without an event: a thread that only waited for a processor does not compute           \
+		  */
 
 static void set_timer(const struct thr *t, long first_ns, long again_ns)
 {
@@ -167,7 +169,8 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 
 	own_stack_enter(t, uc);
 	t->preempt.joins =
-		G.serial && !t->gil.on; /* it ran in parallel until now; who made it stop waits for its record */
+		G.serial &&
+		!t->gil.on; /* it ran in parallel until now; the thread that made it stop waits for its record */
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
@@ -205,7 +208,8 @@ static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 	if (!t->depth && !t->blocking && !interrupt_in_shim(uc) && spin_here(uc))
 		__atomic_store_n(&G.spins, 1, __ATOMIC_RELAXED);
 	t->preempt.sampled = 0;
-	__atomic_store_n(&t->preempt.due, 0, __ATOMIC_RELEASE); /* who has asked waits for that, and goes by G.spins */
+	__atomic_store_n(&t->preempt.due, 0,
+			 __ATOMIC_RELEASE); /* the thread that asked waits for this, and reads G.spins */
 }
 
 /* Others wait, and it has made no event for a little while: if it spins, it gives the turn up at once. */
@@ -223,7 +227,7 @@ static void tick(struct thr *t, ucontext_t *uc)
 	/* one that is inside the recorder, or in a call that waits, joins when it comes out */
 	int joins = G.serial && !t->gil.on && !G.chaos && !t->depth && !t->blocking;
 
-	if (t->preempt.due && t->creates == CREATES_KEEPS) { /* perhaps it waits for who waits for its turn */
+	if (t->preempt.due && t->creates == CREATES_KEEPS) { /* perhaps it waits for a thread that waits for the turn */
 		t->preempt.due = 0;
 		t->creates = CREATES_LETS_GO;
 		gil_release(t);

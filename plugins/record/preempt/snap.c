@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 
 /*
- * A copy of this process for the debugger to run calls in: off the timeline, nothing shared. It says when it is:
- * before, what it does would be done to the original's control page. The threads' TIDs stay known in it, to say who has
- * a lock.
+ * A copy of this process for the debugger to run calls in: off the timeline, nothing shared. It reports
+ * when it is ready: until then, what it does would change the original's control page. The threads' TIDs stay known in
+ * it, to say which one has a lock.
  */
 static _Noreturn void snap_child(void)
 {

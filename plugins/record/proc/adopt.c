@@ -107,8 +107,8 @@ void adopt_waited(long nr, const long *a, long ret)
 }
 
 /*
- * The word is cleared in the thread's last turn, not by the kernel some time after it. Who waits for that may give the
- * stack to the next one: so this is not on it.
+ * The word is cleared in the thread's last turn, not by the kernel some time after it. A thread that waits for that may
+ * give the stack to the next one: so this is not on it.
  */
 static _Noreturn void leave(struct thr *t, long nr, long status)
 {

@@ -135,7 +135,8 @@ static int exec_kind(const char *path, int depth)
 	return phdrs_kind(b, (const Elf64_Phdr *)(b + eh->e_phoff), eh->e_phnum, (uint64_t)n);
 }
 
-/* Can the dynamic linker load the shim there? Who gave up rights may not get at it, nor who has another root. */
+/* Can the dynamic linker load the shim there? It may be out of reach of a process that gave up rights or has another
+ * root. */
 static int shim_kind(void)
 {
 	long r = raw4(SYS_faccessat2, AT_FDCWD, G.shim_path, R_OK, AT_EACCESS);
@@ -330,7 +331,7 @@ static struct helper *start_traced(void)
 	return &m->h;
 }
 
-/* Who has given up rights may not be traced, until the exec, which makes that anew: not by the helper either. */
+/* A process that has given up rights cannot be traced, not by the helper either, until its exec. */
 static struct helper *start_helper(void)
 {
 	long dumpable = raw1(SYS_prctl, PR_GET_DUMPABLE);

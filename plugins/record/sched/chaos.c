@@ -123,8 +123,9 @@ void chaos_init(uint64_t seed)
 	chaos.watches = 1u << chaos_random(4);
 	chaos.patience = any_size(PATIENCE);
 	chaos.sleep_ns = SLEEP_NS;
-	if (chaos_ops.begin_hot(chaos_random(2) ? chaos.text_lo
-						: 0)) { /* that, or steps: who is stepped does not count breakpoints */
+	if (chaos_ops.begin_hot(
+		    chaos_random(2) ? chaos.text_lo
+				    : 0)) { /* that, or steps: a thread that is stepped does not count breakpoints */
 		chaos.stops = 0;
 		if (!chaos_random(4))
 			chaos.cold = RARE;

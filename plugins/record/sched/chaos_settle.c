@@ -29,7 +29,7 @@ static int is_settled(struct thr *x, int tries)
 	if (x->chaos.coming || !x->tid)
 		return !x->chaos.coming;
 	if (x->exited)
-		return is_gone(x) || x->ordinal == 1; /* who has joined it is woken at its very end */
+		return is_gone(x) || x->ordinal == 1; /* the thread that joins it is woken at its very end */
 	if (chaos_sleeper_due(x))
 		return 0;
 	if (x->gil.on || (!x->blocking && tries < UNSURE))

@@ -119,7 +119,8 @@ static int is_refused(const struct thr *t)
 	}
 }
 
-/* Who waits for a condition gives the mutex some time after the turn: t has seen that it was not free, and now it is.
+/* A thread that waits for a condition gives up the mutex some time after the turn: t has seen that it was not free, and
+ * now it is.
  */
 static int is_free(const struct thr *t)
 {
@@ -131,7 +132,7 @@ static int is_deadlock(const struct thr *t, int (*others_wait)(const struct thr 
 	long pause[2] = {0, PAUSE_NS};
 	enum look all = IS_WOKEN;
 
-	/* who comes to a barrier last does not wait; and other processes may share what is waited for */
+	/* the last thread at a barrier does not wait; and other processes may share what is waited for */
 	if (t->internal == WAIT_BARRIER || G.group || others_wait(t) || is_refused(t))
 		return 0;
 	for (int i = 0; i < LOOKS && (all = look_at_all(t)) == IS_WOKEN; i++)

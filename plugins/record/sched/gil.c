@@ -280,7 +280,7 @@ static void wait_go(struct thr *t)
 			return;
 	}
 	ending_wait();
-	if (chaos()) { /* who gave it may not have begun to wait yet */
+	if (chaos()) { /* the thread that gave it may not have begun to wait yet */
 		chaos_settle(t);
 		chaos_ops.arm(t);
 	}

@@ -165,7 +165,7 @@ void group_fault(void)
 	group.p->slot[group.me - 1].faults++;
 }
 
-/* Only the owner of the turn writes, or who holds the lock and finds the owner dead. */
+/* Only the owner of the turn writes, or a process that holds the lock and finds the owner dead. */
 static void write_journal(uint32_t slot, uint32_t region, uint32_t page, uint64_t base)
 {
 	struct group_page *p = group.p;
@@ -191,7 +191,7 @@ void group_own(uint32_t region, uint32_t page)
 	struct owned *o = own_entry(region, page);
 
 	if (o->slot &&
-	    (o->page != page || o->region != region)) /* who had the other page is told that it has it no more */
+	    (o->page != page || o->region != region)) /* the process that had the other page is told that it lost it */
 		write_journal(group.me == o->slot ? 0 : group.me, LOOKED | o->region, o->page, 0);
 	*o = (struct owned){
 		.page = page, .region = (uint16_t)region, .slot = (uint16_t)group.me, .turn = group.p->turns};

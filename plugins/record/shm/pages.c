@@ -79,7 +79,7 @@ int page_is_backed(const struct mapping *m, const uint8_t *page)
 
 void pages_log(struct thr *t, const uint8_t *at, const uint8_t *page, const uint8_t *was)
 {
-	static uint8_t diff[2 * PAGE]; /* who has the turn; the stack may be a small one for signals */
+	static uint8_t diff[2 * PAGE]; /* of the owner of the turn; the stack may be a small one for signals */
 	uint64_t addr = (uint64_t)at, n = was ? pages_diff(was, page, diff) : pages_whole(page, diff);
 
 	if (n)

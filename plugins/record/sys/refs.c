@@ -101,7 +101,7 @@ static struct kept *find(const uint64_t *st)
 static int start(struct kept *k, int fd)
 {
 	k->started = 1;
-	/* who can write to it will */
+	/* whatever can write to it will */
 	if ((raw3(SYS_fcntl, fd, F_GETFL, 0) & O_ACCMODE) != O_RDONLY)
 		return -1;
 	if (k->st[0] != no_clones && files_clone(fd, k->st) == 0) {
