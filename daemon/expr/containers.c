@@ -27,7 +27,10 @@
 #define ATOMIC_VALUE "(*(%T *)&(%o))"
 #define OPTIONAL_VALUE "((%o)._M_payload._M_payload._M_value)"
 #define VALUELESS "((%o)._M_index+1==1<<8*sizeof((%o)._M_index))" /* a char or a short, all ones */
-#define DEQUE_NODE "((%o)._M_impl._M_start._M_last-(%o)._M_impl._M_start._M_first)" /* elements of a node */
+#define BOOLS "std::vector<bool,"
+#define BITSET "std::bitset<"
+#define DEQUE_ITEM "sizeof(*(%o)._M_impl._M_start._M_cur)"
+#define DEQUE_NODE "(" DEQUE_ITEM "<512?512/" DEQUE_ITEM ":1)" /* elements of a node */
 #define DEQUE_INDEX "((%i)+((%o)._M_impl._M_start._M_cur-(%o)._M_impl._M_start._M_first))"
 
 /*
@@ -37,6 +40,11 @@
 static const struct {
 	const char *type, *what, *text;
 } methods[] = {
+	{BOOLS, "size",
+	 "((unsigned long)(((%o)._M_impl._M_finish._M_p-(%o)._M_impl._M_start._M_p)*64"
+	 "+(%o)._M_impl._M_finish._M_offset))"},
+	{BOOLS, "[", "(((%o)._M_impl._M_start._M_p[(%i)/64]>>(%i)%%64&1)!=0)"},
+	{BITSET, "[", "((((unsigned char *)&(%o))[(%i)/8]>>(%i)%%8&1)!=0)"},
 	{VECTOR, "size", "((unsigned long)((%o)._M_impl._M_finish-(%o)._M_impl._M_start))"},
 	{VECTOR, "capacity", "((unsigned long)((%o)._M_impl._M_end_of_storage-(%o)._M_impl._M_start))"},
 	{VECTOR, "empty", "((%o)._M_impl._M_finish==(%o)._M_impl._M_start)"},
@@ -66,9 +74,11 @@ static const struct {
 	{"std::unordered_map<", "empty", "((%o)._M_h._M_element_count==0)"},
 	{"std::unordered_set<", "size", "((%o)._M_h._M_element_count)"},
 	{"std::unordered_set<", "empty", "((%o)._M_h._M_element_count==0)"},
+	/* with one node, as most have, less is read */
 	{DEQUE, "size",
-	 "((unsigned long)(((%o)._M_impl._M_finish._M_node-(%o)._M_impl._M_start._M_node-1)"
-	 "*((%o)._M_impl._M_start._M_last-(%o)._M_impl._M_start._M_first)"
+	 "((unsigned long)((%o)._M_impl._M_finish._M_node==(%o)._M_impl._M_start._M_node"
+	 "?(%o)._M_impl._M_finish._M_cur-(%o)._M_impl._M_start._M_cur"
+	 ":((%o)._M_impl._M_finish._M_node-(%o)._M_impl._M_start._M_node-1)*(long)" DEQUE_NODE
 	 "+((%o)._M_impl._M_finish._M_cur-(%o)._M_impl._M_finish._M_first)"
 	 "+((%o)._M_impl._M_start._M_last-(%o)._M_impl._M_start._M_cur)))"},
 	{DEQUE, "empty", "((%o)._M_impl._M_finish._M_cur==(%o)._M_impl._M_start._M_cur)"},
@@ -77,7 +87,8 @@ static const struct {
 	 "((%o)._M_impl._M_finish._M_cur!=(%o)._M_impl._M_finish._M_first?(%o)._M_impl._M_finish._M_cur[-1]"
 	 ":(%o)._M_impl._M_finish._M_node[-1][" DEQUE_NODE "-1])"},
 	{DEQUE, "[",
-	 "((%o)._M_impl._M_start._M_node[" DEQUE_INDEX "/" DEQUE_NODE "][" DEQUE_INDEX "%%" DEQUE_NODE "])"},
+	 "(*((%o)._M_impl._M_start._M_last-(%o)._M_impl._M_start._M_cur>(%i)?(%o)._M_impl._M_start._M_cur+(%i)"
+	 ":(%o)._M_impl._M_start._M_node[" DEQUE_INDEX "/" DEQUE_NODE "]+" DEQUE_INDEX "%%" DEQUE_NODE "))"},
 	{"std::queue<", "size", "((%o).c.size())"},
 	{"std::queue<", "empty", "((%o).c.empty())"},
 	{"std::queue<", "front", "((%o).c.front())"},
@@ -100,6 +111,7 @@ static const struct {
 	{OPTIONAL, "has_value", "((%o)._M_payload._M_engaged)"},
 	{OPTIONAL, "value", OPTIONAL_VALUE},
 	{OPTIONAL, "->", "(&" OPTIONAL_VALUE ")"},
+	{OPTIONAL, "*", "(&" OPTIONAL_VALUE ")"},
 	{VARIANT, "index", "(" VALUELESS "?(unsigned long)-1:(unsigned long)(%o)._M_index)"},
 	{VARIANT, "valueless_by_exception", VALUELESS},
 	{ATOMIC, "load", ATOMIC_VALUE},
@@ -113,8 +125,8 @@ static const struct {
 	{SHARED, "use_count", "((%o)._M_refcount._M_pi?(%o)._M_refcount._M_pi->_M_use_count:0)"},
 };
 
-/* Of other shape than their general template, or than the table says. */
-static const char *const special[] = {"std::vector<bool,", "std::unique_ptr<void,"};
+/* Of other shape than their general template: only rows of their own are for them. */
+static const char *const special[] = {BOOLS, "std::unique_ptr<void,"};
 
 struct speller {
 	struct gdb *g;
@@ -174,11 +186,14 @@ static char *fill(const char *text, const char *object, const char *index, const
 
 static const char *text_for(const char *type, const char *what)
 {
+	const char *own = NULL;
+
 	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
 		if (str_starts(type, special[i]))
-			return NULL;
+			own = special[i];
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (str_starts(type, methods[i].type) && !strcmp(what, methods[i].what))
+		if (str_starts(type, methods[i].type) && !strcmp(what, methods[i].what) &&
+		    (!own || str_eq(own, methods[i].type)))
 			return methods[i].text;
 	return NULL;
 }

@@ -145,8 +145,8 @@ static void selected(struct scan *s, struct buf *out, size_t from, size_t *base)
 			return;
 		}
 	}
-	/* .at(i) is [i] with a check */
-	if (!arrow && *after == '(' && !strcmp(name, "at")) {
+	/* .at(i) is [i] with a check, and so is .test(i) of bits */
+	if (!arrow && *after == '(' && (!strcmp(name, "at") || !strcmp(name, "test"))) {
 		cleanup_buf struct buf part = {0};
 		cleanup_free char *index = NULL;
 
@@ -262,7 +262,9 @@ static void as_value(struct scan *s, struct buf *text, size_t from, const struct
 {
 	bool alone = !s->depth && !out->len && !from && !s->p[strspn(s->p, " \t")];
 
-	if (!alone && !s->calls && !memchr(buf_str(text), '&', from))
+	if (alone || s->calls || memchr(buf_str(text), '&', from))
+		return;
+	if (!from || buf_str(text)[from - 1] != '*' || !replaced(s, text, from, "*", false, NULL))
 		replaced(s, text, from, "", false, NULL);
 }
 

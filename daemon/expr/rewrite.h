@@ -24,9 +24,10 @@ struct rewrite_ops {
 	/* Whether the agent compiler needs this operand cast to long. */
 	bool (*needs_cast)(void *ctx, const char *operand);
 	/*
-	 * What stands for object.what(), object->what() (arrow), object[index] or object.at(index) (what: "["), in
-	 * front of a member object-> (what: "->"), object == index and object != index (what: "==", "!="), and the
-	 * object itself where its value is wanted (what: ""): the caller's; NULL: it may stay.
+	 * What stands for object.what(), object->what() (arrow), object[index], object.at(index) or object.test(index)
+	 * (what: "["), in front of a member object-> (what: "->"), object == index and object != index (what: "==",
+	 * "!="), and the object itself behind a star (what: "*") or where its value is wanted (what: ""): the caller's;
+	 * NULL: it may stay.
 	 */
 	char *(*member)(void *ctx, const char *object, const char *what, bool arrow, const char *index);
 	/* As resolve, of a name whose address is taken; NULL: as others. */
