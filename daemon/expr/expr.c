@@ -53,7 +53,8 @@ static int for_gdb(struct expr *x, struct gdb *g, const struct expr_place *at, s
 {
 	if (expr_check_casts(x->text, e) || calls_check(g, x->text, at, e) ||
 	    expr_check_optimized(g, x->text, at->tid, at->frame, e) ||
-	    expr_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0)
+	    expr_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0 ||
+	    (!x->absolute && expr_copy_split(g, x->text, at->tid, at->frame, &x->in_frame, e) < 0))
 		return -1;
 	log_info("%s: by GDB as %s", x->text, x->absolute ? x->absolute : "it is, in its frame");
 	return try_calls(x, g, at, e);
@@ -217,6 +218,7 @@ void expr_fini(struct expr *x)
 		expr_code_fini(&x->x);
 	calls_fini(&x->calls);
 	free(x->absolute);
+	free(x->in_frame);
 	free(x->object);
 	free(x->given);
 	free(x->text);
@@ -406,6 +408,11 @@ static int ask_gdb(struct gdb *g, const char *what, pid_t tid, int frame, int ti
 	return r;
 }
 
+static const char *text_in_frame(const struct expr *x)
+{
+	return x->in_frame ? x->in_frame : x->text;
+}
+
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e)
 {
@@ -425,7 +432,7 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
 	call_guard_begin(&guard, g, pid);
-	ask_gdb(g, x->absolute ? x->absolute : x->text, 0, frame, timeout_ms, out, &why);
+	ask_gdb(g, x->absolute ? x->absolute : text_in_frame(x), 0, frame, timeout_ms, out, &why);
 	out->ended = call_guard_end(&guard, g, &why);
 	if (out->ended)
 		set_result(out, -1, false, NULL, &why);
@@ -446,7 +453,7 @@ int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, st
 	}
 	if (gdb_attach(g, t->pid, e))
 		return -1;
-	ask_gdb(g, x->text, x->locals.tid, expr_locals_frame(g, x->locals.tid, &x->locals), 0, out, &why);
+	ask_gdb(g, text_in_frame(x), x->locals.tid, expr_locals_frame(g, x->locals.tid, &x->locals), 0, out, &why);
 	return gdb_check(g, e) || gdb_detach(g, e) ? -1 : 0;
 }
 

@@ -77,13 +77,26 @@ static enum rewrite_answer resolve_this(const struct resolver *p, char **by)
 	return REWRITE_REPLACE;
 }
 
+/* What GDB says of where a variable is. Of one with empty pieces, GDB 13 says an error in the middle: it is taken, too.
+ */
+static char *where_is(const struct resolver *p, const char *name)
+{
+	cleanup_free char *cmd = str_fmt("info address %s", name);
+	struct err why;
+	char *text;
+
+	if (!gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &text, &why))
+		return text;
+	return xstrdup(strstr(why.text, "Corrupted DWARF") ? "multi-location: piece" : "");
+}
+
 /* A name without an address: a constant or type may stay, a variable is in a register or nowhere. */
 static enum rewrite_answer resolve_unaddressed(const struct resolver *p, const char *name)
 {
-	cleanup_free char *where = ask(p, "info address ", name);
+	cleanup_free char *where = where_is(p, name);
 
-	if (!where || !(strstr(where, "a variable") || strstr(where, "optimized out") ||
-			strstr(where, "multi-location") || strstr(where, "complex DWARF")))
+	if (!(strstr(where, "a variable") || strstr(where, "optimized out") || strstr(where, "multi-location") ||
+	      strstr(where, "complex DWARF")))
 		return REWRITE_KEEP;
 	err_set(p->e, ERR_NOT_FOUND, "'%s' is not in memory here (a register, or optimized out)", name);
 	return REWRITE_REFUSE;
@@ -446,6 +459,27 @@ static char *member_at(void *ctx, const char *object, const char *path)
 int expr_place_members(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
 {
 	static const struct rewrite_ops ops = {.member_at = member_at};
+	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .e = e};
+
+	return rewrite(&of, &ops, expr, out);
+}
+
+/* A structure of which the compiler keeps pieces in registers. */
+static bool is_split(const struct resolver *p, const char *name)
+{
+	cleanup_free char *where = name[strspn(name, NAME_CHARS)] ? NULL : where_is(p, name);
+
+	return where && strstr(where, "piece");
+}
+
+static char *of_copy(void *ctx, const char *object, const char *path)
+{
+	return *path == '.' && is_split(ctx, object) ? str_fmt("{%s}[0]%s", object, path) : NULL;
+}
+
+int expr_copy_split(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
+{
+	static const struct rewrite_ops ops = {.member_at = of_copy};
 	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .e = e};
 
 	return rewrite(&of, &ops, expr, out);

@@ -70,5 +70,10 @@ int expr_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, c
  * becomes bits of a word. What has no type with a name stays. Returns as expr_rewrite.
  */
 int expr_place_members(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
+/*
+ * For GDB 13, which fails (an internal error) when it computes with a member of a structure that the compiler has split
+ * up into registers: with members of copies of such structures. Returns as expr_rewrite.
+ */
+int expr_copy_split(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
 
 #endif

@@ -17,6 +17,7 @@
 #include "expr/compile.h"
 #include "expr/containers.h"
 #include "expr/libc_calls.h"
+#include "expr/rewrite.h"
 #include "expr/statics.h"
 #include "ops/operations.h"
 #include "replay/show.h"
@@ -108,6 +109,24 @@ static int evaluate(struct look *l, struct question *q, pid_t tid, int frame, st
 	return 0;
 }
 
+/* What GDB evaluates in a copy, as far as it can; else the answer is why not. */
+static int prepare_for_gdb(struct look *l, struct question *q, const struct expr_place *at, struct err *e)
+{
+	char *text;
+	int r;
+
+	if (expr_check_casts(text_of(q), &q->why) || calls_check(l->g, text_of(q), at, &q->why)) {
+		q->in_copy = false;
+		return refuse(l, q, at->tid, at->frame, e);
+	}
+	r = expr_copy_split(l->g, text_of(q), at->tid, at->frame, &text, e);
+	if (r)
+		return r < 0 ? -1 : 0;
+	free(q->instead);
+	q->instead = text;
+	return 0;
+}
+
 /* Evaluates an expression that has no side effects. One that may have some is left to a copy (q->in_copy). */
 static int evaluate_pure(struct look *l, struct question *q, const struct expr_place *at, struct err *e)
 {
@@ -125,9 +144,7 @@ static int evaluate_pure(struct look *l, struct question *q, const struct expr_p
 	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	q->in_copy = r == EXPR_NOT_COMPILABLE || (q->why.kind == ERR_USAGE && strchr(text_of(q), '('));
-	if (q->in_copy && (expr_check_casts(text_of(q), &q->why) || calls_check(l->g, text_of(q), at, &q->why)))
-		q->in_copy = false;
-	return q->in_copy ? 0 : refuse(l, q, at->tid, at->frame, e);
+	return q->in_copy ? prepare_for_gdb(l, q, at, e) : refuse(l, q, at->tid, at->frame, e);
 }
 
 static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t tid, struct err *e)
