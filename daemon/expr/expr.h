@@ -24,8 +24,8 @@ struct expr {
 	char *text; /* as GDB takes it: calls into libc are cast */
 	char *absolute; /* the same with addresses for variables, so that it means this in any frame; NULL: it cannot */
 	char *in_frame; /* as GDB evaluates it in its frame; NULL: as it is */
-	char *object; /* as absolute, of the objects that the frame's pointers pointed to when it was compiled; NULL: there
-			 are none */
+	char *object; /* as absolute, of the objects that the frame's pointers pointed to when it was compiled; NULL:
+			 there are none */
 	bool unsure; /* GDB cannot tell its type: only evaluating shows whether it means anything */
 	struct expr_locals locals; /* the frame whose variables it uses */
 	bool compiled;
