@@ -16,6 +16,7 @@
 #include "expr/compile.h"
 #include "expr/expr_float.h"
 #include "expr/libc_calls.h"
+#include "expr/rewrite.h"
 #include "expr/text.h"
 
 #define REFUSED 1
@@ -464,39 +465,74 @@ static int replace(const struct scope *s, const char *text, const struct found *
 	return r;
 }
 
-/* How the function of a call is altered; NULL: it is not. 1: it has no address here. */
-static int altered(const struct scope *s, const char *text, const struct found *f, char **how, struct err *e)
-{
-	cleanup_free char *what = NULL, *value = NULL;
-	const char *hex;
-	int r = function_text(s, text, f, &what, e);
+/* What calls_check looks for. */
+struct checking {
+	struct scope s;
+	struct err *e;
+	bool bad; /* e says why */
+};
 
-	if (!r)
-		r = refused(gdb_eval(s->g, what, s->at->tid, s->at->frame, 0, &value, e), s);
+/* The address that GDB shows for `what` is that of a function that may be called; else c->bad. -1: GDB failed. */
+static int check_function(struct checking *c, const char *what, const char *name, int name_len)
+{
+	cleanup_free char *value = NULL, *how = NULL;
+	struct err why;
+	const char *hex;
+	int r = refused(gdb_eval(c->s.g, what, c->s.at->tid, c->s.at->frame, 0, &value, &why), &c->s);
+
 	hex = r ? NULL : address_in(value);
-	return hex ? expr_altered(s->g, s->at, strtoull(hex, NULL, 16), how, e) : r ? r : REFUSED;
+	if (hex)
+		r = expr_altered(c->s.g, c->s.at, strtoull(hex, NULL, 16), &how, &why);
+	if (r < 0)
+		*c->e = why;
+	if (how) {
+		err_set(c->e, ERR_USAGE,
+			"%.*s cannot be called: the compiler has changed which arguments it takes (%s)", name_len, name,
+			how);
+		c->bad = true;
+	}
+	return r < 0 ? -1 : 0;
+}
+
+/* An operator of a class, of which GDB calls the function: object[index], object->, *object, object == index. */
+static char *check_operator(void *ctx, const char *object, const char *op, bool arrow, const char *index)
+{
+	static const char *const operators[] = {"[", "->", "*", "==", "!="};
+	struct checking *c = ctx;
+	cleanup_free char *class = NULL, *what = NULL;
+	const char *name;
+	struct err ignored;
+
+	for (size_t i = 0; !c->bad && i < sizeof(operators) / sizeof(operators[0]); i++) {
+		if (strcmp(op, operators[i]) || class_of(&c->s, object, false, &class, &ignored))
+			continue;
+		what = str_fmt("&%s::operator%s%s", class, op, *op == '[' ? "]" : "");
+		name = strstr(what, "operator");
+		check_function(c, what, name, (int)strlen(name));
+		break;
+	}
+	return NULL;
 }
 
 int calls_check(struct gdb *g, const char *text, const struct expr_place *at, struct err *e)
 {
-	const struct scope s = {g, at, NULL};
+	static const struct rewrite_ops operators = {.member = check_operator};
+	struct checking c = {.s = {g, at, NULL}, .e = e};
+	cleanup_free char *same = NULL;
 	struct found f;
-	struct err why;
 
-	for (size_t i = 0; next_call(text, &i, &f);) {
-		cleanup_free char *how = NULL;
-		int r = find_receiver(text, &f) ? altered(&s, text, &f, &how, &why) : REFUSED;
+	for (size_t i = 0; !c.bad && next_call(text, &i, &f);) {
+		cleanup_free char *what = NULL;
+		int r = find_receiver(text, &f) ? function_text(&c.s, text, &f, &what, e) : REFUSED;
 
-		if (r < 0) {
-			*e = why;
+		if (!r)
+			r = check_function(&c, what, text + f.name, (int)(f.open - f.name));
+		if (r < 0)
 			return -1;
-		}
-		if (how)
-			return err_set(e, ERR_USAGE,
-				       "%.*s cannot be called: the compiler has changed which arguments it takes (%s)",
-				       (int)(f.open - f.name), text + f.name, how);
 	}
-	return 0;
+	if (!c.bad)
+		rewrite_expr(text, &operators, &c, &same);
+	return c.bad || gdb_check(g, e) ? -1 : 0;
 }
 
 int calls_init(struct calls *c, struct gdb *g, const char *text, const struct expr_place *at, char **outer,
