@@ -10,7 +10,8 @@ import sys
 
 import gdb
 
-VARIABLE = re.compile(r"\$(\$\d*|\d+|[A-Za-z_]\w*|(?![\w$]))")
+QUOTED = r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
+VARIABLE = re.compile(QUOTED + r"|\$(\$\d*|\d+|[A-Za-z_]\w*|(?![\w$]))")
 
 
 def literal(value):
@@ -28,10 +29,13 @@ def literal(value):
 
 
 def substitute(expr):
-    """Convenience variables and values of the history by what they are now; registers stay."""
+    """Convenience variables and values of the history by what they are now; registers, functions and quoted texts stay."""
     def one(found):
         name = found.group(1)
-        if re.match(r"[A-Za-z_]", name) and gdb.convenience_variable(name) is None:
+        if name is None:
+            return found.group(0)
+        variable = gdb.convenience_variable(name) if re.match(r"[A-Za-z_]", name) else True
+        if variable is None or variable is not True and variable.type.code == gdb.TYPE_CODE_INTERNAL_FUNCTION:
             return found.group(0)
         return literal(gdb.parse_and_eval(found.group(0)))
     return VARIABLE.sub(one, expr)
