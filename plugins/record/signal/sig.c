@@ -114,6 +114,25 @@ _Noreturn void sig_die(struct thr *t, int sig)
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
+/*
+ * The handler of what the thread has done. Where its frame has no place, the kernel sends SIGSEGV instead, whose
+ * handler may have a stack of its own. -1: it dies of that.
+ */
+static int handle_fault(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*fn)(int, siginfo_t *, void *))
+{
+	struct ksigaction *segv = &sig_user[SIGSEGV];
+	siginfo_t forced = {.si_signo = SIGSEGV, .si_code = SI_KERNEL};
+
+	if (!sig_in_place(t, sig, si, uc, fn))
+		return 0;
+	if (sig == SIGSEGV || !sig_has_handler(SIGSEGV) || (t->hidden & SIG_BIT(SIGSEGV)))
+		return -1;
+	fn = segv->handler;
+	if (segv->flags & SA_RESETHAND)
+		segv->handler = (void *)0;
+	return sig_in_place(t, SIGSEGV, &forced, uc, fn);
+}
+
 int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 {
 	void (*fn)(int, siginfo_t *, void *) = sig_user[sig].handler;
@@ -125,7 +144,7 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		sig_user[sig].handler = (void *)0;
 	t->depth = 0;
 	t->selector = 1;
-	failed = sig_in_place(t, sig, si, uc, fn);
+	failed = handle_fault(t, sig, si, uc, fn);
 	t = self;
 	t->selector = 0;
 	t->depth = 1;
@@ -171,7 +190,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 			u->handler = (void *)0;
 		if (!t)
 			fn(sig, si, ucv);
-		else if (sig_in_place(t, sig, si, ucv, fn))
+		else if (handle_fault(t, sig, si, ucv, fn))
 			crash(t, SIGSEGV, si, ucv);
 		else
 			seek_fault_done(self, ucv, fault);

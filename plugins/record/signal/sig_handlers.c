@@ -305,7 +305,7 @@ static uint64_t run_handler(struct thr *t, const struct set_up *s, const struct 
 			    const ucontext_t *call, const struct interrupted *was, const uint64_t *outer)
 {
 	struct handler_frame *f = (struct handler_frame *)s->frame;
-	uint64_t mask = s->mask, hidden = s->hidden, *slot;
+	uint64_t mask, hidden = s->hidden, *slot;
 	void (*fn)(int, siginfo_t *, void *) = s->fn;
 	int sig = s->si.si_signo;
 
@@ -317,7 +317,9 @@ static uint64_t run_handler(struct thr *t, const struct set_up *s, const struct 
 		show_handler(below, f->uc.uc_mcontext.gregs);
 	else
 		sig_show_state(t, restarts, call, f->uc.uc_mcontext.gregs);
-	__builtin_memcpy(&f->uc.uc_sigmask, &s->before, 8);
+	mask = s->before | hidden;
+	__builtin_memcpy(&f->uc.uc_sigmask, &mask, 8);
+	mask = s->mask;
 	f->uc.uc_stack.ss_sp = s->alt.ss_sp;
 	f->uc.uc_stack.ss_flags = s->alt.ss_flags;
 	f->uc.uc_stack.ss_size = s->alt.ss_size;
@@ -333,7 +335,8 @@ static uint64_t run_handler(struct thr *t, const struct set_up *s, const struct 
 	slot = own_stack_slot(t, (uint64_t)f);
 	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask, slot);
 	own_stack_slot_done(slot);
-	__builtin_memcpy(&mask, &f->uc.uc_sigmask, 8);
+	__builtin_memcpy(&mask, &f->uc.uc_sigmask, 8); /* which it may have changed */
+	hidden = mask & sig_never_blocked();
 	mask &= ~sig_never_blocked();
 	if (sig == SIG_CANCEL && self->cancel.late) {
 		self->cancel.late = 0;
@@ -388,6 +391,7 @@ void sig_call_handlers(struct thr *t, const siginfo_t *si, uint64_t frame, ucont
 	forget_left(all, frame);
 	bottom = all->n++;
 	set_up(t, &all->of[bottom], si, frame, old, (t->wait_mask ? *t->wait_mask : old) & ~sig_never_blocked());
+	all->of[bottom].hidden = hidden;
 	for (uint64_t i = bottom;; i--) {
 		set_up_more(t, all);
 		i = all->n - 1;
@@ -401,8 +405,6 @@ void sig_call_handlers(struct thr *t, const siginfo_t *si, uint64_t frame, ucont
 		all->of[i - 1].mask = old;
 	}
 	interrupted_goes_on(t, &interrupted);
-	t->hidden = hidden;
-	held_release(t);
 	sig_take_state(t, restarts, call, &((struct handler_frame *)frame)->uc, uc);
 	if (uc)
 		__builtin_memcpy(&uc->uc_sigmask, &old, 8);

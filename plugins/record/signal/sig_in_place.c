@@ -39,7 +39,7 @@ static void copy_context(ucontext_t *to, const ucontext_t *from, void *fp, uint6
 int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*fn)(int, siginfo_t *, void *))
 {
 	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_state_bytes(uc->uc_mcontext.fpregs), end, fp;
-	uint64_t hidden = t->hidden, mask = ~sig_never_blocked(), *slot;
+	uint64_t *slot, *mask;
 	ucontext_t *own_uc = t->stack.uc;
 	struct handler_frame *f;
 
@@ -54,6 +54,8 @@ int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*f
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
 	__builtin_memcpy(&f->uc, uc, KERNEL_UC);
 	copy_context(&f->uc, uc, (void *)fp, n);
+	mask = (uint64_t *)&f->uc.uc_sigmask;
+	*mask |= t->hidden;
 	f->uc.uc_mcontext.fpregs = n ? (void *)fp : 0;
 	program_stack_save(t, &f->uc.uc_stack);
 	t->hidden |= handler_blocks(sig) & sig_never_blocked();
@@ -65,13 +67,13 @@ int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*f
 	own_stack_back(t, __builtin_frame_address(0));
 	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
 	t->stack.uc = own_uc;
-	t->hidden = hidden;
+	t->hidden = *mask & sig_never_blocked(); /* the handler may have changed it */
 	held_release(t);
 	if (unlikely(t->pending))
 		interrupt_late(t);
 	if (n)
 		__builtin_memcpy(uc->uc_mcontext.fpregs, (void *)fp, n);
 	copy_context(uc, &f->uc, uc->uc_mcontext.fpregs, 0);
-	*(uint64_t *)&uc->uc_sigmask &= mask;
+	*(uint64_t *)&uc->uc_sigmask &= ~sig_never_blocked();
 	return 0;
 }
