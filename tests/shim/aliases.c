@@ -261,6 +261,26 @@ static void grows(void)
 	close(fd);
 }
 
+/* Most of it is never used. */
+static void large(void)
+{
+	const size_t len = 2ul << 30, at[] = {0, PAGE, 1ul << 30, len - PAGE};
+	int fd = memory_file((off_t)len);
+	volatile unsigned *a = map(fd, len, PROT_READ | PROT_WRITE, 0), *b;
+
+	for (unsigned i = 0; i < 4; i++)
+		a[at[i] / sizeof(*a)] = i + 1;
+	b = map(fd, len, PROT_READ | PROT_WRITE, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		CHECK(b[at[i] / sizeof(*a)] == i + 1 && b[at[i] / sizeof(*a) + 1] == 0);
+		b[at[i] / sizeof(*a)] = i + 9;
+		CHECK(a[at[i] / sizeof(*a)] == i + 9);
+	}
+	munmap((void *)a, len);
+	munmap((void *)b, len);
+	close(fd);
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -269,6 +289,7 @@ int main(void)
 	twice();
 	ring(PAGE);
 	ring(64 * PAGE);
+	large();
 	step("in one process");
 	posix_memory();
 	system_v();

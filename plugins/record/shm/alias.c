@@ -75,17 +75,58 @@ static void copy_pages(uint8_t *to, const uint8_t *from, uint64_t len)
 			memcpy(to + o, from + o, PAGE);
 }
 
-/* What can be read from there on goes to the other place. How many bytes, whole pages: less at the end of a file. */
-static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len)
+/* The first page in [at, end) that is in memory; end: none. */
+static uint64_t next_resident(uint64_t at, uint64_t end)
+{
+	uint8_t there[4096];
+	uint64_t n;
+
+	for (; at < end; at += n * PAGE) {
+		n = (end - at) / PAGE < sizeof(there) ? (end - at) / PAGE : sizeof(there);
+		if (raw3(SYS_mincore, at, n * PAGE, there) < 0)
+			return at;
+		for (uint64_t i = 0; i < n; i++)
+			if (there[i] & 1)
+				return at + i * PAGE;
+	}
+	return end;
+}
+
+/* Is part of this process's memory swapped out, or may it be? */
+static int swaps(void)
+{
+	static const char line[] = "\nVmSwap:\t       0 kB";
+	int fd = raw_open("/proc/self/status", O_RDONLY, 0);
+	char text[4096];
+	long n = fd < 0 ? fd : raw3(SYS_read, fd, text, sizeof(text));
+
+	if (fd >= 0)
+		raw_close(fd);
+	for (long i = 0; i + (long)sizeof(line) - 1 <= n; i++)
+		if (!memcmp(text + i, line, sizeof(line) - 1))
+			return 0;
+	return 1;
+}
+
+/*
+ * What can be read from there on goes to the other place. How many bytes, whole pages: less at the end of a file.
+ * resident: only what is in memory; of anonymous memory the rest is zeros, unless it is swapped out.
+ */
+static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len, int resident)
 {
 	uint8_t *chunk = (uint8_t *)spare_place(CHUNK);
 	uint64_t done = 0;
 
 	while (raw3(SYS_mprotect, chunk, CHUNK, PROT_READ | PROT_WRITE) == 0 && done < len) {
-		uint64_t n = len - done < CHUNK ? len - done : CHUNK;
-		struct iovec l = {chunk, n}, r = {(void *)(from + done), n};
-		long got = raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0);
+		uint64_t at = resident ? next_resident(from + done, from + len) : from + done;
+		uint64_t n = from + len - at < CHUNK ? from + len - at : CHUNK;
+		struct iovec l = {chunk, n}, r = {(void *)at, n};
+		long got;
 
+		done = at - from;
+		if (!n)
+			break;
+		got = raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0);
 		if (got < (long)PAGE)
 			break;
 		copy_pages(to + done, chunk, (uint64_t)got & ~(PAGE - 1));
@@ -96,14 +137,16 @@ static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len)
 }
 
 /* Makes private memory such memory, with what is in it. How much of it: at the end of a file there is none. */
-static uint64_t make_shared(uint64_t at, uint64_t len, int prot)
+static uint64_t make_shared(uint64_t at, uint64_t len, int prot, int anonymous)
 {
 	uint8_t *to = new_shared(len);
 	uint64_t n;
 
 	if (!(prot & PROT_READ))
 		raw3(SYS_mprotect, at, len, PROT_READ);
-	n = copy_readable(to, at, len);
+	n = copy_readable(to, at, len, anonymous);
+	if (anonymous && swaps())
+		n = copy_readable(to, at, len, 0);
 	if (n && raw6(SYS_mremap, (long)to, (long)n, (long)n, MREMAP_MAYMOVE | MREMAP_FIXED, (long)at, 0) != (long)at)
 		shim_fail("cannot share memory at its recorded address");
 	if (n < len)
@@ -114,7 +157,7 @@ static uint64_t make_shared(uint64_t at, uint64_t len, int prot)
 
 struct area {
 	uint64_t at, hi;
-	int shared, prot;
+	int shared, prot, anonymous;
 };
 
 static int area_at(const struct map *m, void *arg)
@@ -126,6 +169,7 @@ static int area_at(const struct map *m, void *arg)
 	a->hi = m->hi;
 	a->shared = m->perms[3] == 's';
 	a->prot = prot_of(m->perms);
+	a->anonymous = !m->inode;
 	return 1;
 }
 
@@ -139,7 +183,7 @@ static void share(uint64_t from, uint64_t to, uint64_t len, int prot)
 			return;
 		n = got = a.hi - from < len ? a.hi - from : len;
 		if (!a.shared)
-			got = make_shared(from, n, a.prot);
+			got = make_shared(from, n, a.prot, a.anonymous);
 		if (got)
 			map_again(from, to, got, prot);
 		from += n;
