@@ -72,8 +72,7 @@ static int write_aside(struct live *l, struct err *e)
 	int r = live_write_aside(l, e);
 
 	if (r < 0)
-		out_failure("nothing was written, and no function was called: %s",
-			    e->text); /* GDB does not show it */
+		out_failure("nothing was written, and no function was called: %s", e->text); /* GDB does not show it */
 	return r;
 }
 

@@ -250,8 +250,9 @@ bool stall_look(struct stall *s, const struct target *t)
 	struct tasks k;
 	bool idle;
 
-	if (!s->looks || t->ctl->turn != s->turn || owner != s->owner) {
-		*s = (struct stall){.turn = t->ctl->turn, .owner = owner, .looks = 1, .limit_s = -1};
+	if (!s->looks || t->ctl->turn != s->turn || owner != s->owner || t->ctl->own_work != s->own_work) {
+		*s = (struct stall){
+			.turn = t->ctl->turn, .own_work = t->ctl->own_work, .owner = owner, .looks = 1, .limit_s = -1};
 		k = look(s, t);
 		s->seen_ns = k.owner_ns;
 		return false;

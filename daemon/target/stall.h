@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stall.h: whether a replay makes progress. It does while it reaches events, or while the thread whose turn it is uses
- * the processor, up to a multiple of what it took between the two events when it was recorded. Wall time alone proves
- * nothing: on a busy machine a thread that can run may wait for long.
+ * the processor, up to a multiple of what it took between the two events when it was recorded; and while the recorder
+ * does long work of its own. Wall time alone proves nothing: on a busy machine a thread that can run may wait for long.
  */
 #ifndef FRED_TARGET_STALL_H
 #define FRED_TARGET_STALL_H
@@ -13,6 +13,7 @@
 
 struct stall {
 	uint64_t turn; /* at the last look that saw progress */
+	uint64_t own_work; /* at that look, too */
 	uint32_t owner;
 	uint64_t seen_ns; /* CPU time of that thread and its lookahead forks */
 	uint64_t used_ns; /* the same since that look, forks that have ended included */

@@ -225,6 +225,7 @@ struct replay_ctl {
 	 */
 	uint64_t search_addr;
 	uint64_t report_filters; /* not 0: replay_report.filter is understood; an older recorder: 0 */
+	uint64_t own_work; /* +1 for each piece of long work of the recorder's own: it makes progress */
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);

@@ -284,12 +284,13 @@ static void large(void)
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	large();
+	step("much memory");
 	a_file();
 	anonymous();
 	twice();
 	ring(PAGE);
 	ring(64 * PAGE);
-	large();
 	step("in one process");
 	posix_memory();
 	system_v();

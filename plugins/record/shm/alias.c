@@ -124,6 +124,7 @@ static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len, int resi
 		long got;
 
 		done = at - from;
+		G.ctl->own_work++;
 		if (!n)
 			break;
 		got = raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0);
