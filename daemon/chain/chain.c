@@ -123,6 +123,19 @@ static char *position_text(const struct step *s)
 		       (unsigned long long)s->at.hits);
 }
 
+bool chain_has_argument(const json_t *frame, uint64_t number, bool only)
+{
+	const char *args = json_string_value(json_object_get(frame, "args"));
+	bool has = false;
+
+	for (const char *s = args; s && (s = strchr(s, '=')); s++) { /* "n=1, p=p@entry=0x1234 <name>" */
+		char *end;
+
+		has |= strtoull(s + 1, &end, 0) == number && end > s + 1 && strchr(", ", *end);
+	}
+	return has && !(only && strstr(args, ", "));
+}
+
 json_t *chain_step_json(const struct step *s, uint32_t process, uint64_t total)
 {
 	cleanup_free char *at = position_text(s);

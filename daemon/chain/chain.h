@@ -60,6 +60,8 @@ void chain_fini(struct chain *c);
 bool chain_has(const struct chain *c, enum step_role role);
 /* Are two locations the same function of the same file? With `line`: also the same line. */
 bool chain_same_place(const json_t *a, const json_t *b, bool line);
+/* Is this number an argument of the function in that frame of a backtrace? only: and its only one. */
+bool chain_has_argument(const json_t *frame, uint64_t number, bool only);
 /* The object of fredctl(1). process: the recording's number of it; total: events of its timeline. */
 json_t *chain_step_json(const struct step *s, uint32_t process, uint64_t total);
 

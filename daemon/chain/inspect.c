@@ -106,6 +106,44 @@ void inspect_look_at(struct inspect *p, int level)
 	p->user = level;
 }
 
+void inspect_look_past(struct inspect *p, uint64_t number, bool only)
+{
+	size_t level = (size_t)p->user, hidden = p->nframes - json_array_size(p->backtrace); /* the recorder's */
+
+	while (number && level >= hidden && level + 1 < p->nframes && p->frames[level + 1].fullname &&
+	       chain_has_argument(json_array_get(p->backtrace, level - hidden), number, only))
+		level++;
+	if (level > (size_t)p->user)
+		inspect_look_at(p, (int)level);
+}
+
+static bool is_frame_of(const json_t *frame, const json_t *location)
+{
+	return json_equal(json_object_get(frame, "function"), json_object_get(location, "function")) &&
+	       json_equal(json_object_get(frame, "line"), json_object_get(location, "line"));
+}
+
+json_t *inspect_location_past(const json_t *backtrace, json_t *location, uint64_t number)
+{
+	struct gdb_frame frame = {0};
+	const json_t *f;
+	size_t k = 0, own;
+
+	while (k < json_array_size(backtrace) && !is_frame_of(json_array_get(backtrace, k), location))
+		k++;
+	for (own = k; chain_has_argument(json_array_get(backtrace, k), number, true); k++)
+		if (!json_is_string(json_object_get(json_array_get(backtrace, k + 1), "file")))
+			break;
+	if (k == own)
+		return location;
+	f = json_array_get(backtrace, k);
+	frame.func = (char *)json_string_value(json_object_get(f, "function"));
+	frame.fullname = (char *)json_string_value(json_object_get(f, "file"));
+	frame.line = (int)json_integer_value(json_object_get(f, "line"));
+	json_decref(location);
+	return show_location_of(&frame);
+}
+
 static char *copy_of(const char *s)
 {
 	return s ? xstrdup(s) : NULL;

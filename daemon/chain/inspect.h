@@ -32,6 +32,10 @@ void inspect_step(struct inspect *p, enum step_role role, const char *expression
 
 /* Steps added from now on are about the statement of this frame. */
 void inspect_look_at(struct inspect *p, int level);
+/* As that, out of functions that were given this number as an argument; only: as their only one. */
+void inspect_look_past(struct inspect *p, uint64_t number, bool only);
+/* The same (only) for a location in a backtrace: takes it, and returns one. */
+json_t *inspect_location_past(const json_t *backtrace, json_t *location, uint64_t number);
 /* The name of the function in a frame; "?" where it has none. */
 const char *inspect_function(const struct inspect *p, size_t level);
 /* The level of the innermost frame of one of these functions (NULL at the end of the list); -1: none. */

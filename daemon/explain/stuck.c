@@ -106,6 +106,8 @@ static int look_at_all(struct explain *x, const struct waits *w, struct thread_l
 			t->wait = NULL;
 		if (t->wait)
 			t->text = waits_text(w, t->wait, x->nav.t.pid);
+		if (t->wait && t->wait->object)
+			t->location = inspect_location_past(t->backtrace, t->location, t->wait->object);
 		t->in_cycle = t->wait && t->wait->in_cycle;
 		t->last = last_event_of(x, t->thread);
 		++*n;
@@ -339,6 +341,7 @@ static int tell_acquisition(struct explain *x, const struct waits *w, const stru
 		inspect_close(&p);
 		return -1;
 	}
+	inspect_look_past(&p, t->wait->object, true);
 	if (x->t.in.seg.thread == t->wait->owner)
 		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL, "thread %u acquired here what thread %u waits for",
 			     t->wait->owner, t->thread);

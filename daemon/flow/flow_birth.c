@@ -5,7 +5,6 @@
  */
 #include "flow/flow_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/maps.h"
@@ -96,38 +95,6 @@ void flow_never_written(struct flow *f, const char *name)
 		explain_end(f->x, END_NEVER_WRITTEN, "%s was never written to", name);
 }
 
-/* Is one of the arguments, as GDB shows them, this number? */
-static bool has_argument(const char *args, uint64_t number)
-{
-	for (const char *s = args; (s = strchr(s, '=')); s++) {
-		char *end;
-
-		if (strtoull(s + 1, &end, 0) == number && end > s + 1 && (*end == ',' || !*end))
-			return true;
-	}
-	return false;
-}
-
-/*
- * p stands at an allocation. A function that was told how many bytes, as xmalloc is, knows no more of the block than
- * malloc: the step is about the statement that said it.
- */
-static void look_at_receiver(struct inspect *p, const struct object *o)
-{
-	size_t level = (size_t)p->user, hidden = p->nframes - json_array_size(p->backtrace); /* malloc itself */
-
-	while (o->heap && o->len && level >= hidden && level + 1 < p->nframes && p->frames[level + 1].fullname) {
-		const json_t *frame = json_array_get(p->backtrace, level - hidden);
-		const char *args = json_string_value(json_object_get(frame, "args"));
-
-		if (!args || !has_argument(args, o->len))
-			break;
-		level++;
-	}
-	if (level > (size_t)p->user)
-		inspect_look_at(p, (int)level);
-}
-
 int flow_at_birth(struct flow *f, const char *name, const char *function, const struct object *o, bool indexed,
 		  struct err *e)
 {
@@ -153,7 +120,8 @@ int flow_at_birth(struct flow *f, const char *name, const char *function, const 
 				     "the block with %s was freed here, and used afterwards", name);
 			explain_end(x, END_FREED, "the memory was used after it was freed");
 		} else if (o->heap && o->len && f->l.addr + f->l.len > o->lo + o->len) {
-			look_at_receiver(&p, o);
+			/* a function that was told how many bytes, as xmalloc is, knows no more of it than malloc */
+			inspect_look_past(&p, o->heap ? o->len : 0, false);
 			inspect_step(&p, STEP_ALLOC, name, NULL, NULL,
 				     "%s allocated the block of %llu bytes, past whose end the value was read", who,
 				     (unsigned long long)o->len);
@@ -164,7 +132,8 @@ int flow_at_birth(struct flow *f, const char *name, const char *function, const 
 			/* that an element is empty is no mistake of the allocation */
 			explain_end(x, END_UNKNOWN, "nothing was put into %s since calloc allocated it", name);
 		} else {
-			look_at_receiver(&p, o);
+			/* a function that was told how many bytes, as xmalloc is, knows no more of it than malloc */
+			inspect_look_past(&p, o->heap ? o->len : 0, false);
 			inspect_step(&p, STEP_ALLOC, name, NULL, NULL, "%s allocated the block with %s", who, name);
 			explain_end(x, END_NEVER_WRITTEN, "%s was never set since then: it has what was there before",
 				    name);

@@ -5,13 +5,13 @@
 static char in[64] = "abc", out[64];
 static __attribute__((noinline)) int body_length(int total, int header)
 {
-	return total - header;
+	return total - header; /* BUG: negative */
 }
 static __attribute__((noinline)) void take(int n)
 {
 	if (n > 64)
 		return;
-	memcpy(out, in, n); /* BUG */
+	memcpy(out, in, n); /* BUG: and it is not looked at */
 }
 int main(void)
 {

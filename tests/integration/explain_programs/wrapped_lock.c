@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* A lock is not given back on one way out. The program locks by a function of its own, which is no cause. KIND: deadlock */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int room = 3;
+
+static void __attribute__((noipa)) safe_lock(pthread_mutex_t *mutex)
+{
+	if (pthread_mutex_lock(mutex))
+		abort();
+}
+
+static int __attribute__((noinline)) take(void)
+{
+	safe_lock(&lock); /* BUG: it keeps it when there is none */
+	if (!room)
+		return -1;
+	room--;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static void *other(void *arg)
+{
+	safe_lock(&lock);
+	room++;
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	while (!take())
+		;
+	pthread_create(&t, NULL, other, NULL);
+	pthread_join(t, NULL);
+	printf("%d\n", room);
+	return 0;
+}
