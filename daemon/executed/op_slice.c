@@ -17,6 +17,7 @@
 #include "reclog/reading.h"
 #include "replay/pick.h"
 #include "replay/show.h"
+#include "replay/whole.h"
 
 #define INSNS_MAX 100000000u /* of a window: 3 GB */
 #define STATEMENT_MAX 64u /* instructions of the statement at the end */
@@ -297,7 +298,7 @@ static int run(struct slicing *s, const json_t *params, struct err *e)
 	const char *from = json_string_value(json_object_get(params, "from")),
 		   *to = json_string_value(json_object_get(params, "to"));
 
-	if (nav_init(&s->nav, s->rec, s->process, 0, s->ctx, e))
+	if (nav_init_whole(&s->nav, s->rec, s->process, s->ctx, e))
 		return -1;
 	s->have_nav = true;
 	if (window_init(&s->window, &s->nav, from, to, e))

@@ -16,6 +16,7 @@
 #include "executed/window.h"
 #include "replay/pick.h"
 #include "replay/show.h"
+#include "replay/whole.h"
 
 #define LIMIT 100000 /* rows */
 
@@ -286,7 +287,7 @@ static int run(struct tracing *t, const json_t *params, struct err *e)
 	const char *from = json_string_value(json_object_get(params, "from")),
 		   *to = json_string_value(json_object_get(params, "to"));
 
-	if (nav_init(&t->nav, t->rec, t->process, 0, t->ctx, e))
+	if (nav_init_whole(&t->nav, t->rec, t->process, t->ctx, e))
 		return -1;
 	t->have_nav = true;
 	if (window_init(&t->window, &t->nav, from, to, e) || learn_times(t, e) ||

@@ -18,6 +18,7 @@
 #include "instrument/instrument.h"
 #include "reclog/files.h"
 #include "replay/show.h"
+#include "replay/whole.h"
 
 #define PATH_MAX_INSNS (64u << 20) /* 256 MB */
 
@@ -92,7 +93,7 @@ static int replay(struct finding *f, const struct instrument_ops *ops, const str
 	struct nav nav;
 	int r;
 
-	if (nav_init(&nav, s->rec, s->process, 0, f->ctx, e))
+	if (nav_init_whole(&nav, s->rec, s->process, f->ctx, e))
 		return -1;
 	f->last = to;
 	instrument_init(i, ops, f);

@@ -13,6 +13,7 @@
 #include "reclog/procs.h"
 #include "replay/pick.h"
 #include "replay/show.h"
+#include "replay/whole.h"
 
 struct check {
 	struct rec *rec;
@@ -238,7 +239,7 @@ static int run(struct check *c, struct err *e)
 	struct timeline_point start;
 	uint64_t total;
 
-	if (nav_init(&c->nav, c->rec, c->process, 0, c->ctx, e))
+	if (nav_init_whole(&c->nav, c->rec, c->process, c->ctx, e))
 		return -1;
 	c->have_nav = true;
 	total = nav_total(&c->nav);

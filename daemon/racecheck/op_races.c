@@ -12,6 +12,7 @@
 #include "racecheck/values.h"
 #include "replay/pick.h"
 #include "replay/show.h"
+#include "replay/whole.h"
 
 struct check {
 	struct rec *rec;
@@ -223,7 +224,7 @@ int op_check_races(const json_t *params, struct op_ctx *ctx, json_t **result, st
 	if (pick_rec(params, &c.rec, e))
 		return -1;
 	c.process = pick_process(params, c.rec, e);
-	if (c.process && !nav_init(&c.nav, c.rec, c.process, 0, c.ctx, e)) {
+	if (c.process && !nav_init_whole(&c.nav, c.rec, c.process, c.ctx, e)) {
 		c.have_nav = true;
 		r = look(&c, e);
 	}

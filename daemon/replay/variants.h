@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * variants.h: REC/variants.json: {"PROCESS": variant} of timelines that have replayed to their end; {"linear PROCESS":
- * 1} of those that did not in parallel.
+ * 1} of those that did not in parallel; {"whole PROCESS": 1} of those that need not be tried before segments are run in
+ * copies.
  */
 #ifndef FRED_REPLAY_VARIANTS_H
 #define FRED_REPLAY_VARIANTS_H

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* whole.c: see whole.h. */
+#include "replay/whole.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "replay/variants.h"
+
+static bool has_threads(const struct nav *n)
+{
+	struct timeline_thread *threads = NULL;
+	unsigned count = timeline_threads(n->t.tl, &threads);
+
+	free(threads);
+	return count > 1;
+}
+
+int nav_init_whole(struct nav *n, const struct rec *rec, uint32_t process, struct op_ctx *ctx, struct err *e)
+{
+	cleanup_free char *key = str_fmt("whole %u", process);
+	struct nav whole;
+	struct err why;
+
+	if (nav_init(n, rec, process, 0, ctx, e))
+		return -1;
+	if (rec_one_order(rec, process) || rec->live.process == process || n->t.variant || !has_threads(n) ||
+	    variants_known(rec, key))
+		return 0;
+	nav_fini(n);
+	if (!nav_climb(rec, process, 0, false, NULL, ctx, &whole, &why)) {
+		nav_fini(&whole);
+		variants_note(rec, key, 1);
+		ctx->diverged = 0; /* the operation has not begun */
+		free(steal_ptr(&ctx->diverged_in));
+	} else if (why.kind == ERR_CANCELLED) {
+		*e = why;
+		return -1;
+	}
+	return nav_init(n, rec, process, 0, ctx, e);
+}
