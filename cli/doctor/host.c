@@ -24,6 +24,7 @@
 #include "base/str.h"
 #include "doctor/doctor.h"
 #include "launch/launch.h"
+#include "launch/namespaces.h"
 #include "supervisor/tsc.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -306,8 +307,15 @@ void doctor_privileges(struct doctor_result *r)
 	}
 	error = in_child(try_user_namespace);
 	buf_add_str(&r->found, error ? ", no user namespace: " : ", but user namespaces");
-	if (error)
-		child_result(r, error);
+	if (!error)
+		return;
+	child_result(r, error);
+	if (namespaces_setting()) {
+		static char advice[128];
+
+		snprintf(advice, sizeof(advice), "type as root: %s; or run fredctl as root", namespaces_setting());
+		r->advice = advice;
+	}
 }
 
 void doctor_clock(struct doctor_result *r)

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/home.h"
@@ -16,6 +17,7 @@
 #include "client/out.h"
 #include "client/paths.h"
 #include "doctor/doctor.h"
+#include "launch/namespaces.h"
 
 #define TIMEOUT_S 20 /* of a program that is asked for its version or the like */
 #define LOW_SPACE (1ull << 30)
@@ -174,6 +176,8 @@ void doctor_criu_check(struct doctor_result *r)
 	buf_add_str(&r->found, line);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		r->status = DOCTOR_MISSING;
+	if (r->status && !(caps_effective() >> CAP_BIT_SYS_ADMIN & 1) && namespaces_setting())
+		r->advice = "as for privileges";
 }
 
 bool doctor_try_checkpoint(char **said)

@@ -18,6 +18,7 @@
 #include "base/fdio.h"
 #include "base/str.h"
 #include "launch/launch.h"
+#include "launch/namespaces.h"
 
 bool userns_has_admin(void)
 {
@@ -41,32 +42,9 @@ static int write_proc(const char *path, const char *text, struct err *e)
 	return fd < 0 || write_full(fd, text, strlen(text)) ? err_errno(e, ERR_HOST, "%s", path) : 0;
 }
 
-/* The first of these settings that forbids user namespaces, as a line to type; NULL: none is known. */
-static const char *forbidden_by(void)
-{
-	static const struct {
-		const char *path, *forbids, *type;
-	} settings[] = {
-		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"},
-		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
-		 "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
-		{"/proc/sys/user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"},
-	};
-
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-		cleanup_buf struct buf b = {0};
-		struct err ignored;
-
-		if (!read_file(settings[i].path, &b, &ignored) && b.len && b.data[0] == settings[i].forbids[0] &&
-		    (b.len == 1 || b.data[1] == '\n'))
-			return settings[i].type;
-	}
-	return NULL;
-}
-
 int userns_refused(int error, struct err *e)
 {
-	const char *type = forbidden_by();
+	const char *type = namespaces_setting();
 
 	if (type)
 		return err_set(
