@@ -273,9 +273,11 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 	cleanup_close int start_lock = -1;
 	bool plain = false;
 
-	if (!home || ensure_stack(e))
+	if (!home)
 		return -1;
 	if (!c->foreground && (detach(e) || redirect(log_path, e)))
+		return -1;
+	if (ensure_stack(e))
 		return -1;
 	if (plain_is_wanted() || try_cell(e) || userns_enter(e)) {
 		log_warn("cells have no namespaces: %s", e->kind ? e->text : "FRED_CELL=plain");
