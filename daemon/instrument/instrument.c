@@ -390,6 +390,16 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 	}
 }
 
+/* Words from an entry to a later one, if those between are accesses, too. */
+#define AHEAD 24
+
+/* What stands there need not be the beginning of an entry. */
+static inline void soon(struct instrument *i, const uint64_t *v, size_t k, size_t n, bool again)
+{
+	if (k + 2 <= n && v[k] >> REPORT_KIND_SHIFT == REPORT_ACCESS)
+		i->ops->soon(i->ctx, v[k + 1], again);
+}
+
 static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e)
 {
 	struct instrument *i = ctx;
@@ -404,6 +414,10 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 			once_more(i, kind, v + k);
 			k += words[kind];
 			continue;
+		}
+		if (i->ops->soon) {
+			soon(i, v, k + 2 * AHEAD, n, false);
+			soon(i, v, k + AHEAD, n, true);
 		}
 		if (kind == REPORT_ACCESS && k + 2 <= n && !i->between && on_quick(i, v + k)) {
 			k += 2;

@@ -64,6 +64,11 @@ struct instrument_ops {
 	/* Before anything else of each segment. 0 or -1. */
 	int (*segment)(void *ctx, struct instrument *i, struct err *e);
 	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
+	/*
+	 * This address may soon be accessed, or not: to have what is known of it in the processor's cache by then. Told
+	 * twice: what the first time is brought there, the second time may follow.
+	 */
+	void (*soon)(void *ctx, uint64_t addr, bool again);
 	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h; of ALLOC and RESIZE, i->block has
 	 * REPORT_BLOCK_.... */
 	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);

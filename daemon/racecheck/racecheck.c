@@ -233,6 +233,14 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 		one_way(r, a, mark == MARK_PROGRAM, true);
 }
 
+static void soon(void *ctx, uint64_t addr, bool again)
+{
+	struct racecheck *r = ctx;
+
+	if (r->many)
+		shadow_prefetch(&r->detect.shadow, addr, again);
+}
+
 /* ---- what detect.h asks ---- */
 
 static enum rules_atomic atomic_site(struct racecheck *r, uint32_t site, uint64_t addr)
@@ -467,6 +475,7 @@ static bool cancelled(void *ctx)
 void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline *tl)
 {
 	static const struct instrument_ops ops = {.begun = begun,
+						  .soon = soon,
 						  .segment = segment,
 						  .access = access_,
 						  .heap = heap,

@@ -153,6 +153,16 @@ struct shadow_var *shadow_peek(const struct shadow *s, uint32_t cell, unsigned f
 	return shadow_var_at(s, NUMBER(cell) + from / bytes);
 }
 
+void shadow_prefetch(struct shadow *s, uint64_t addr, bool known)
+{
+	const uint32_t *cell = shadow_cell(s, addr, false);
+
+	if (cell && !known)
+		__builtin_prefetch(cell);
+	else if (cell && *cell)
+		__builtin_prefetch(shadow_var_at(s, NUMBER(*cell) + addr % 8 / bytes_of[SPLIT(*cell)]));
+}
+
 struct shadow_var *shadow_vars(struct shadow *s, uint32_t *cell, unsigned from, unsigned len, unsigned *n)
 {
 	enum shadow_split how = split_for(from, len);
