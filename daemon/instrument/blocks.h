@@ -31,7 +31,7 @@ struct blocks {
 	struct blocks_chunk {
 		uint64_t addr; /* in the arenas */
 		uint8_t *map;
-	} *chunk; /* those pieces of the map that there are */
+	} * chunk; /* those pieces of the map that there are */
 	size_t chunks;
 };
 

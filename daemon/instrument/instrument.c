@@ -236,8 +236,8 @@ bool instrument_ask(struct instrument *i, const struct instrument_insn *x, size_
 		return true;
 	if (i->questions == REPORT_ONLY_MAX)
 		return false;
-	i->question[i->questions++] =
-		(struct instrument_question){.id = id, .event = i->event, .steps = i->steps, .pc = x->pc, .operand = i->operand};
+	i->question[i->questions++] = (struct instrument_question){
+		.id = id, .event = i->event, .steps = i->steps, .pc = x->pc, .operand = i->operand};
 	return true;
 }
 
@@ -393,13 +393,6 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 /* Words from an entry to a later one, if those between are accesses, too. */
 #define AHEAD 24
 
-/* What stands there need not be the beginning of an entry. */
-static inline void soon(struct instrument *i, const uint64_t *v, size_t k, size_t n, bool again)
-{
-	if (k + 2 <= n && v[k] >> REPORT_KIND_SHIFT == REPORT_ACCESS)
-		i->ops->soon(i->ctx, v[k + 1], again);
-}
-
 static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e)
 {
 	struct instrument *i = ctx;
@@ -415,10 +408,9 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 			k += words[kind];
 			continue;
 		}
-		if (i->ops->soon) {
-			soon(i, v, k + 2 * AHEAD, n, false);
-			soon(i, v, k + AHEAD, n, true);
-		}
+		/* what stands there need not be the beginning of an entry */
+		if (i->ops->soon && k + AHEAD + 2 <= n && v[k + AHEAD] >> REPORT_KIND_SHIFT == REPORT_ACCESS)
+			i->ops->soon(i->ctx, v[k + AHEAD + 1]);
 		if (kind == REPORT_ACCESS && k + 2 <= n && !i->between && on_quick(i, v + k)) {
 			k += 2;
 			continue;
@@ -480,8 +472,10 @@ static bool cancelled(void *ctx)
 	return i->ops->cancelled && i->ops->cancelled(i->ctx);
 }
 
-static const struct segcur_report_ops report_ops = {
-	.begun = begun, .entries = entries, .returned = returned, .cancelled = cancelled},
+static const struct segcur_report_ops report_ops = {.begun = begun,
+						    .entries = entries,
+						    .returned = returned,
+						    .cancelled = cancelled},
 				      filtered_ops = {.begun = begun,
 						      .entries = entries,
 						      .returned = returned,

@@ -64,11 +64,8 @@ struct instrument_ops {
 	/* Before anything else of each segment. 0 or -1. */
 	int (*segment)(void *ctx, struct instrument *i, struct err *e);
 	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
-	/*
-	 * This address may soon be accessed, or not: to have what is known of it in the processor's cache by then. Told
-	 * twice: what the first time is brought there, the second time may follow.
-	 */
-	void (*soon)(void *ctx, uint64_t addr, bool again);
+	/* This address may soon be accessed, or not: to have what is known of it in the processor's cache by then. */
+	void (*soon)(void *ctx, uint64_t addr);
 	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h; of ALLOC and RESIZE, i->block has
 	 * REPORT_BLOCK_.... */
 	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);
@@ -92,8 +89,8 @@ struct instrument_ops {
 	void (*written)(void *ctx, struct instrument *i, uint64_t addr, uint64_t len);
 	/*
 	 * May be NULL: then access() is told of all accesses in [lo, hi). Else only of those that the shadow that this
-	 * has written does not allow, with hits that are not those of the position: see instrument_ask. As the shadow of
-	 * segcursor_report.h. Without insn.
+	 * has written does not allow, with hits that are not those of the position: see instrument_ask. As the shadow
+	 * of segcursor_report.h. Without insn.
 	 */
 	int (*shadow)(void *ctx, struct instrument *i, pid_t pid, uint64_t at, struct err *e);
 	/* The hits that were asked for; id: the caller's. */
@@ -166,8 +163,8 @@ struct instrument {
 void instrument_here(const struct instrument *i, const struct instrument_insn *x, struct timeline_point *p);
 
 /*
- * In access(), with a shadow: the hits of this access are wanted. Unless they are right already, ops->position tells them
- * before anything of the next copy is told, or instrument_run returns. false: there are too many questions.
+ * In access(), with a shadow: the hits of this access are wanted. Unless they are right already, ops->position tells
+ * them before anything of the next copy is told, or instrument_run returns. false: there are too many questions.
  */
 bool instrument_ask(struct instrument *i, const struct instrument_insn *x, size_t id);
 

@@ -233,12 +233,12 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 		one_way(r, a, mark == MARK_PROGRAM, true);
 }
 
-static void soon(void *ctx, uint64_t addr, bool again)
+static void soon(void *ctx, uint64_t addr)
 {
 	struct racecheck *r = ctx;
 
 	if (r->many)
-		shadow_prefetch(&r->detect.shadow, addr, again);
+		shadow_prefetch(&r->detect.shadow, addr);
 }
 
 /* ---- what detect.h asks ---- */

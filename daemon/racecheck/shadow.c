@@ -153,13 +153,11 @@ struct shadow_var *shadow_peek(const struct shadow *s, uint32_t cell, unsigned f
 	return shadow_var_at(s, NUMBER(cell) + from / bytes);
 }
 
-void shadow_prefetch(struct shadow *s, uint64_t addr, bool known)
+void shadow_prefetch(struct shadow *s, uint64_t addr)
 {
 	const uint32_t *cell = shadow_cell(s, addr, false);
 
-	if (cell && !known)
-		__builtin_prefetch(cell);
-	else if (cell && *cell)
+	if (cell && *cell)
 		__builtin_prefetch(shadow_var_at(s, NUMBER(*cell) + addr % 8 / bytes_of[SPLIT(*cell)]));
 }
 

@@ -84,7 +84,7 @@ uint32_t shadow_reads_new(struct shadow *s);
 struct shadow_reads *shadow_reads_of(const struct shadow *s, uint32_t number);
 void shadow_reads_drop(struct shadow *s, uint32_t number);
 
-/* Has the cell of this byte brought into the processor's cache, or what is known of the byte, by its cell. */
-void shadow_prefetch(struct shadow *s, uint64_t addr, bool known);
+/* Has what is known of this byte brought into the processor's cache. */
+void shadow_prefetch(struct shadow *s, uint64_t addr);
 
 #endif

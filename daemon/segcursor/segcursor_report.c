@@ -78,12 +78,10 @@ static bool waits_in_vain(void *ctx)
 /* Which accesses are to have entries. */
 static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 {
-	const uint64_t args[6] = {REPLAY_SHADOW_ADDR,
-				  REPORT_SHADOW_BYTES,
-				  PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-				  (uint64_t)-1,
-				  0};
+	const uint64_t args[6] = {
+		REPLAY_SHADOW_ADDR,	REPORT_SHADOW_BYTES,
+		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+		(uint64_t)-1,		0};
 	struct segcur_report *r = g->r;
 	int64_t ret;
 	int is;
@@ -460,7 +458,7 @@ static int marked(struct reporting *g, struct trace *t, uint64_t pc, uint64_t *a
 {
 	struct {
 		uint64_t code, pc;
-	} *v, best = {0};
+	} * v, best = {0};
 	uint32_t n;
 	int r = -1;
 

@@ -19,13 +19,14 @@ struct segcur_report_ops {
 	/* Does the user want to stop? May be NULL. */
 	bool (*cancelled)(void *ctx);
 	/*
-	 * Writes the shadow of the heap as it is in the copy t to this address there (rlog/report.h); it is all 0. 0: it
-	 * does not, and all accesses to the heap have entries. -1: error. NULL: all accesses have entries.
+	 * Writes the shadow of the heap as it is in the copy t to this address there (rlog/report.h); it is all 0. 0:
+	 * it does not, and all accesses to the heap have entries. -1: error. NULL: all accesses have entries.
 	 */
 	int (*shadow)(void *ctx, struct trace *t, uint64_t at, struct err *e);
 	/*
-	 * The segments have been told, as far as the consumer wants. Fills pcs[] (REPORT_ONLY_MAX), and returns how many:
-	 * not 0: they are told once more, by another copy, with accesses of the instructions at pcs[] only. May be NULL.
+	 * The segments have been told, as far as the consumer wants. Fills pcs[] (REPORT_ONLY_MAX), and returns how
+	 * many: not 0: they are told once more, by another copy, with accesses of the instructions at pcs[] only. May
+	 * be NULL.
 	 */
 	size_t (*again)(void *ctx, uint64_t *pcs);
 };

@@ -69,7 +69,8 @@ struct xlate {
 	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
 	uint64_t full_bits, heap_bits, shadow_bits, report_full; /* xlate_report.c: masks for pext; without pext */
 	uint64_t operand; /* of the access that is looked at */
-	uint64_t sign_bit, called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
+	uint64_t sign_bit,
+		called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */
@@ -92,7 +93,8 @@ struct xlate {
 	unsigned ncaches;
 	uint32_t nsites, nmarks;
 	uint8_t *back; /* where the recorder returns to */
-	uint8_t *accesses; /* in the code of the block that is translated: how many it makes, 4 bytes; NULL: not counted */
+	uint8_t *accesses; /* in the code of the block that is translated: how many it makes, 4 bytes; NULL: not counted
+			    */
 	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
 	unsigned nwritable;
 	struct site sites[SITES];

@@ -580,7 +580,8 @@ static int has_args(const struct xlate *x, const uint8_t *p, const struct insn *
 	return is_word(r, (uint64_t)p + i->len + (uint64_t)(int64_t)d);
 }
 
-/* rcx: the stack pointer at which a return address stands, with all bits inverted. rcx becomes the distance to there. */
+/* rcx: the stack pointer at which a return address stands, with all bits inverted. rcx becomes the distance to there.
+ */
 static void put_distance(struct cache *c, int below)
 {
 	const uint8_t b[] = {0x48, LEA, 0x4c, 0x0c, (uint8_t)(1 - below)}; /* lea 1-below(%rsp,%rcx), %rcx */
@@ -732,4 +733,3 @@ void emit_report_back(struct xlate *x, struct cache *c)
 	BYTES(c, 0x48, LEA, 0x4c, 0x24, 0xf8); /* lea -8(%rsp), %rcx */
 	finish_two(x, c, REPORT_RET, 0);
 }
-

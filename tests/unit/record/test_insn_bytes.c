@@ -51,7 +51,8 @@ static uint64_t random_of(uint64_t *x)
 /* Any opcode of each map, with prefixes, and an operand in memory. */
 static void test_opcodes(void **state)
 {
-	static const uint8_t before[][2] = {{0, 0}, {0x66, 0}, {0xf3, 0}, {0xf2, 0}, {0x48, 0}, {0x66, 0x48}, {0xf3, 0x48}, {0xf2, 0x48}};
+	static const uint8_t before[][2] = {{0, 0},    {0x66, 0},    {0xf3, 0},	   {0xf2, 0},
+					    {0x48, 0}, {0x66, 0x48}, {0xf3, 0x48}, {0xf2, 0x48}};
 	static const uint8_t maps[][2] = {{0, 0}, {0x0f, 0}, {0x0f, 0x38}, {0x0f, 0x3a}};
 	static const uint8_t modrm[] = {0x00, 0x47, 0x8f, 0x34}; /* the last one with SIB */
 	uint64_t x = 88172645463325252ull;
