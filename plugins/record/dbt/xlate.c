@@ -390,14 +390,6 @@ static int can_save_registers(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_OSXSAVE);
 }
 
-/* By pext, which changes no flag. */
-int xlate_can_filter(void)
-{
-	unsigned a, b, c, d;
-
-	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_BMI2);
-}
-
 struct xlate *xlate_new(uint64_t place, uint64_t at, const struct xlate_ops *ops, void *arg)
 {
 	uint64_t len = (sizeof(struct xlate) + STACK_BYTES + XSAVE_BYTES + 4095) & ~4095ull, gs = 0;

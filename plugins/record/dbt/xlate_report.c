@@ -11,6 +11,8 @@
 #include "record/dbt/xlate_emit.h"
 #include "record/dbt/xlate_put.h"
 
+#include <cpuid.h>
+
 #define LEA 0x8d
 #define MODRM_RCX (1 << 3)
 #define EVEX_BYTES 4
@@ -377,6 +379,14 @@ static void put_pext(struct cache *c, uint32_t mask)
 {
 	BYTES(c, 0x65, 0xc4, 0xe2, 0xf2, 0xf5, 0x0c, 0x25);
 	put32(c, mask);
+}
+
+/* By pext, which changes no flag. */
+int xlate_can_filter(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_BMI2);
 }
 
 void xlate_see_report(struct xlate *x)
