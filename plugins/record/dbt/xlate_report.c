@@ -9,78 +9,16 @@
 #include "record/dbt/insn_bytes.h"
 #include "record/dbt/xlate.h"
 #include "record/dbt/xlate_emit.h"
-#include "record/dbt/xlate_put.h"
+#include "record/dbt/xlate_entry.h"
 
 #include <cpuid.h>
 
-#define LEA 0x8d
 #define MODRM_RCX (1 << 3)
 #define EVEX_BYTES 4
 #define ADDR32 0x67
 #define HALF 0x66
 #define FS_PREFIX 0x64
 #define GS_PREFIX 0x65
-
-static struct replay_report *report_of(const struct xlate *x)
-{
-	return x->count ? x->count->report : 0;
-}
-
-/* What lies within 2 GiB of struct xlate is reached through GS. */
-static uint32_t distance(struct xlate *x, uint64_t addr)
-{
-	int64_t d = (int64_t)(addr - (uint64_t)x);
-
-	x->failed |= d != (int32_t)d;
-	return (uint32_t)d;
-}
-
-/* mov cur, %rax, or back */
-static void put_cur(struct xlate *x, struct cache *c, uint8_t op)
-{
-	put_gs(c, op, RAX, distance(x, (uint64_t)&report_of(x)->cur));
-}
-
-static void begin(struct cache *c)
-{
-	put_gs(c, STORE, RAX, GS(kept_rax));
-	put_gs(c, STORE, RCX, GS(kept_rcx));
-}
-
-/* Word `at` of the entry, which rax points to, becomes rcx. */
-static void put_word(struct cache *c, unsigned at)
-{
-	const uint8_t b[] = {0x48, 0x89, 0x48, (uint8_t)(at * 8)};
-
-	put(c, b, sizeof(b));
-}
-
-static void put_head(struct cache *c, enum replay_report_kind kind, uint64_t pc)
-{
-	BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
-	put64(c, (uint64_t)kind << REPORT_KIND_SHIFT | pc);
-	put_word(c, 0);
-}
-
-/* The entry is of so many words. */
-static void end(struct xlate *x, struct cache *c, unsigned words)
-{
-	const uint8_t lea[] = {0x48, LEA, 0x40, (uint8_t)(words * 8)}; /* lea N(%rax), %rax */
-
-	put(c, lea, sizeof(lea));
-	put_cur(x, c, STORE);
-	put_gs(c, LOAD, RCX, GS(kept_rcx));
-	put_gs(c, LOAD, RAX, GS(kept_rax));
-}
-
-/* An entry whose second word is in rcx already. */
-static void finish_two(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
-{
-	put_cur(x, c, LOAD);
-	put_word(c, 1);
-	put_head(c, kind, pc);
-	end(x, c, 2);
-}
 
 /* REX's X and B of the operand in memory. */
 static uint8_t extension(const uint8_t *p, const struct insn *i)
@@ -132,16 +70,6 @@ static void put_mask(struct xlate *x, struct cache *c, unsigned k)
 	begin(c);
 	put(c, kmovq, sizeof(kmovq));
 	finish_two(x, c, REPORT_MASK, 0);
-}
-
-static int has_operand(const uint8_t *p, const struct insn *i)
-{
-	if (!i->modrm_at || p[i->modrm_at] >> 6 == 3)
-		return 0;
-	if (i->vex)
-		return 1;
-	/* lea; prefetches and nops */
-	return i->map == 0 ? i->op != LEA : i->map == 1 ? i->op != 0x0d && (i->op & 0xf8) != 0x18 : 1;
 }
 
 static int is_string(const struct insn *i)
@@ -374,13 +302,6 @@ static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const
 
 /* ---- is there room? ---- */
 
-/* Through GS: pext MASK, %rcx, %rcx: the bits of the mask alone, in one piece. No flag is changed. */
-static void put_pext(struct cache *c, uint32_t mask)
-{
-	BYTES(c, 0x65, 0xc4, 0xe2, 0xf2, 0xf5, 0x0c, 0x25);
-	put32(c, mask);
-}
-
 /* By pext, which changes no flag. */
 int xlate_can_filter(void)
 {
@@ -554,101 +475,6 @@ static int is_never_heap(const uint8_t *p, const struct insn *i)
 	return !REPORT_HEAP_PART((uint64_t)p + i->len + (uint64_t)(int64_t)d);
 }
 
-/* Is addr in `word`? */
-static int is_word(const struct replay_report *r, uint64_t addr)
-{
-	const uint64_t *v = (const uint64_t *)r->word_at;
-	uint64_t lo = 0, hi = r->words;
-
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (v[mid] == addr)
-			return 1;
-		if (v[mid] < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return 0;
-}
-
-/* A call or jump by memory, of which arguments are to be told. */
-static int has_args(const struct xlate *x, const uint8_t *p, const struct insn *i)
-{
-	const struct replay_report *r = report_of(x);
-	int32_t d;
-
-	if (!r->args || (i->kind != INSN_CALL_BY && i->kind != INSN_JMP_BY) || !has_operand(p, i))
-		return 0;
-	if (!r->filter)
-		return 1;
-	/* relocations name functions for words at fixed addresses */
-	if (!i->rip_at)
-		return 0;
-	memcpy(&d, p + i->rip_at, sizeof(d));
-	return is_word(r, (uint64_t)p + i->len + (uint64_t)(int64_t)d);
-}
-
-/* rcx: the stack pointer at which a return address stands, with all bits inverted. rcx becomes the distance to there.
- */
-static void put_distance(struct cache *c, int below)
-{
-	const uint8_t b[] = {0x48, LEA, 0x4c, 0x0c, (uint8_t)(1 - below)}; /* lea 1-below(%rsp,%rcx), %rcx */
-
-	put(c, b, sizeof(b));
-}
-
-/* Results are told of the outermost such call. This one is it, unless it is made inside of another one. */
-static void put_called(struct cache *c, const struct insn *i)
-{
-	int below = i->kind == INSN_CALL_BY ? 8 : 0;
-	uint8_t *none, *inside;
-
-	put_gs(c, STORE, RCX, GS(kept_rcx));
-	put_gs(c, LOAD, RCX, GS(called));
-	BYTES(c, 0xe3, 0); /* jrcxz */
-	none = c->cur;
-	put_distance(c, below);
-	put_pext(c, GS(sign_bit));
-	BYTES(c, 0xe3, 2, 0xeb, 0); /* jrcxz; jmp */
-	inside = c->cur;
-	none[-1] = (uint8_t)(c->cur - none);
-	BYTES(c, 0x48, LEA, 0x4c, 0x24); /* lea -below(%rsp), %rcx */
-	put(c, (const uint8_t[]){(uint8_t)-below}, 1);
-	BYTES(c, 0x48, 0xf7, 0xd1); /* not %rcx: no flag is changed */
-	put_gs(c, STORE, RCX, GS(called));
-	inside[-1] = (uint8_t)(c->cur - inside);
-	put_gs(c, LOAD, RCX, GS(kept_rcx));
-}
-
-/* Before a return. */
-static void put_result(struct xlate *x, struct cache *c, uint64_t pc)
-{
-	uint8_t *it = 0, *other = 0;
-
-	if (report_of(x)->filter) {
-		put_gs(c, STORE, RCX, GS(kept_rcx));
-		put_gs(c, LOAD, RCX, GS(called));
-		put_distance(c, 0);
-		BYTES(c, 0xe3, 0); /* jrcxz */
-		it = c->cur;
-		put_gs(c, LOAD, RCX, GS(kept_rcx));
-		BYTES(c, 0xeb, 0); /* jmp */
-		other = c->cur;
-		it[-1] = (uint8_t)(c->cur - it);
-		BYTES(c, 0x65, 0x48, 0xc7, 0x04, 0x25); /* movq $0, %gs: */
-		put32(c, GS(called));
-		put32(c, 0);
-		put_gs(c, LOAD, RCX, GS(kept_rcx));
-	}
-	begin(c);
-	BYTES(c, 0x48, 0x89, 0xc1); /* mov %rax, %rcx */
-	finish_two(x, c, REPORT_RESULT, pc);
-	if (other)
-		other[-1] = (uint8_t)(c->cur - other);
-}
-
 static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	const struct replay_report *r = report_of(x);
@@ -658,7 +484,7 @@ static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const
 	if (r->filter == REPORT_ONLY) {
 		if (!is_only(r, (uint64_t)p))
 			return;
-	} else if (r->filter && !loaded && !has_args(x, p, i)) {
+	} else if (r->filter && !loaded && !xlate_has_args(x, p, i)) {
 		if (is_never_heap(p, i))
 			return;
 		if (bytes) {
@@ -674,25 +500,10 @@ static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const
 
 /* ---- all ---- */
 
-static void put_args(struct xlate *x, struct cache *c, uint64_t pc)
-{
-	begin(c);
-	put_cur(x, c, LOAD);
-	BYTES(c, 0x48, 0x89, 0x78, 0x08); /* mov %rdi, 8(%rax) */
-	BYTES(c, 0x48, 0x89, 0x70, 0x10); /* mov %rsi, 16(%rax) */
-	BYTES(c, 0x48, 0x89, 0x50, 0x18); /* mov %rdx, 24(%rax) */
-	put_word(c, 4);
-	BYTES(c, 0x4c, 0x89, 0x40, 0x28); /* mov %r8, 40(%rax) */
-	BYTES(c, 0x4c, 0x89, 0x48, 0x30); /* mov %r9, 48(%rax) */
-	BYTES(c, 0x48, 0x89, 0x60, 0x38); /* mov %rsp, 56(%rax) */
-	put_head(c, REPORT_ARGS, pc);
-	end(x, c, 8);
-}
-
 void emit_report_native(struct xlate *x, struct cache *c, uint64_t pc)
 {
 	if (report_of(x) && report_of(x)->args && !report_of(x)->filter)
-		put_args(x, c, pc);
+		xlate_put_args(x, c, pc);
 }
 
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
@@ -708,9 +519,9 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		put_string(x, c, REPORT_STRING, (uint64_t)p);
 		return;
 	}
-	if (opmask(p, i) && has_operand(p, i))
+	if (opmask(p, i) && xlate_has_operand(p, i))
 		put_mask(x, c, opmask(p, i));
-	if (has_operand(p, i)) {
+	if (xlate_has_operand(p, i)) {
 		put_access(x, c, p, i);
 	} else if (is_absolute(i)) {
 		begin(c);
@@ -719,14 +530,14 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
 	}
 	if (i->kind == INSN_RET && report_of(x)->args)
-		put_result(x, c, (uint64_t)p);
+		xlate_put_result(x, c, (uint64_t)p);
 	if (i->kind == INSN_CALL || i->kind == INSN_CALL_BY || i->kind == INSN_RET)
 		put_sp(x, c, i->kind == INSN_RET ? REPORT_RET : REPORT_CALL, (uint64_t)p);
-	if (!has_args(x, p, i))
+	if (!xlate_has_args(x, p, i))
 		return;
-	put_args(x, c, (uint64_t)p);
+	xlate_put_args(x, c, (uint64_t)p);
 	if (report_of(x)->filter)
-		put_called(c, i);
+		xlate_put_called(c, i);
 }
 
 void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* xlate_entry.h: how translated code writes an entry of a report (rlog/report.h). It changes no flag. */
+#ifndef FRED_RECORD_XLATE_ENTRY_H
+#define FRED_RECORD_XLATE_ENTRY_H
+
+#include "record/core/state.h"
+#include "record/dbt/insn.h"
+#include "record/dbt/xlate.h"
+#include "record/dbt/xlate_emit.h"
+#include "record/dbt/xlate_put.h"
+
+#define LEA 0x8d
+
+static inline struct replay_report *report_of(const struct xlate *x)
+{
+	return x->count ? x->count->report : 0;
+}
+
+/* What lies within 2 GiB of struct xlate is reached through GS. */
+static inline uint32_t distance(struct xlate *x, uint64_t addr)
+{
+	int64_t d = (int64_t)(addr - (uint64_t)x);
+
+	x->failed |= d != (int32_t)d;
+	return (uint32_t)d;
+}
+
+/* mov cur, %rax, or back */
+static inline void put_cur(struct xlate *x, struct cache *c, uint8_t op)
+{
+	put_gs(c, op, RAX, distance(x, (uint64_t)&report_of(x)->cur));
+}
+
+static inline void begin(struct cache *c)
+{
+	put_gs(c, STORE, RAX, GS(kept_rax));
+	put_gs(c, STORE, RCX, GS(kept_rcx));
+}
+
+/* Word `at` of the entry, which rax points to, becomes rcx. */
+static inline void put_word(struct cache *c, unsigned at)
+{
+	const uint8_t b[] = {0x48, 0x89, 0x48, (uint8_t)(at * 8)};
+
+	put(c, b, sizeof(b));
+}
+
+static inline void put_head(struct cache *c, enum replay_report_kind kind, uint64_t pc)
+{
+	BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
+	put64(c, (uint64_t)kind << REPORT_KIND_SHIFT | pc);
+	put_word(c, 0);
+}
+
+/* The entry is of so many words. */
+static inline void end(struct xlate *x, struct cache *c, unsigned words)
+{
+	const uint8_t lea[] = {0x48, LEA, 0x40, (uint8_t)(words * 8)}; /* lea N(%rax), %rax */
+
+	put(c, lea, sizeof(lea));
+	put_cur(x, c, STORE);
+	put_gs(c, LOAD, RCX, GS(kept_rcx));
+	put_gs(c, LOAD, RAX, GS(kept_rax));
+}
+
+/* An entry whose second word is in rcx already. */
+static inline void finish_two(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
+{
+	put_cur(x, c, LOAD);
+	put_word(c, 1);
+	put_head(c, kind, pc);
+	end(x, c, 2);
+}
+
+/* Through GS: pext MASK, %rcx, %rcx: the bits of the mask alone, in one piece. No flag is changed. */
+static inline void put_pext(struct cache *c, uint32_t mask)
+{
+	BYTES(c, 0x65, 0xc4, 0xe2, 0xf2, 0xf5, 0x0c, 0x25);
+	put32(c, mask);
+}
+
+static inline int xlate_has_operand(const uint8_t *p, const struct insn *i)
+{
+	if (!i->modrm_at || p[i->modrm_at] >> 6 == 3)
+		return 0;
+	if (i->vex)
+		return 1;
+	/* lea; prefetches and nops */
+	return i->map == 0 ? i->op != LEA : i->map == 1 ? i->op != 0x0d && (i->op & 0xf8) != 0x18 : 1;
+}
+
+/*
+ * xlate_calls.c: calls and jumps by memory of which arguments are to be told; those; where its return address will
+ * stand is noted; before a return, the result.
+ */
+int xlate_has_args(const struct xlate *x, const uint8_t *p, const struct insn *i);
+void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc);
+void xlate_put_called(struct cache *c, const struct insn *i);
+void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc);
+
+#endif
