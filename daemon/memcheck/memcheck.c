@@ -297,9 +297,18 @@ static void values(void *ctx, struct instrument *i, uint64_t operand, uint64_t o
 static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len)
 {
 	struct memcheck *m = ctx;
+	enum finding_kind kind;
+	struct moment at;
+	uint64_t bad;
 
 	(void)i;
-	follow_written(&m->follow, addr, len);
+	if (m->follows)
+		follow_written(&m->follow, addr, len);
+	if (!len || !blocks_is_heap(addr) || blocks_allow(&m->blocks, addr, len, &bad))
+		return;
+	kind = blocks_is_freed(&m->blocks, bad) ? FINDING_FREED : FINDING_OUTSIDE;
+	at = here(m, 0, 0);
+	memcheck_add(m, kind, &at, true, addr, len, blocks_near(&m->blocks, bad));
 }
 
 static struct moment follow_here(void *ctx, uint64_t pc, uint64_t hits)
@@ -371,6 +380,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .args = args,
 						  .result = result,
 						  .loaded = loaded,
+						  .written = written,
 						  .shadow = shadow,
 						  .position = position,
 						  .cancelled = cancelled},
