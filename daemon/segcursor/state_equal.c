@@ -232,25 +232,49 @@ static void drop_saved_states(pid_t pid, uint64_t rsp, struct delta *d)
 	}
 }
 
+/* Is there code at addresses with this upper half? */
+static bool has_code(pid_t pid, uint32_t upper)
+{
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
+	struct err ignored;
+
+	if (maps_open(&maps, pid, &ignored))
+		return false;
+	while (maps_next(&maps, &m))
+		if (m.exec && upper >= m.lo >> 32 && upper <= (m.hi - 1) >> 32)
+			return true;
+	return false;
+}
+
+/*
+ * Can one of them be left of an address to which a walk lets the recorder return, and the other of one to which it
+ * returned otherwise? The upper half of such an address may be the value of a counter, too: the other one must be of
+ * code.
+ */
+static bool is_left_by_walk(pid_t pid, uint64_t left, uint64_t right)
+{
+	uint32_t l = (uint32_t)(left >> 32), r = (uint32_t)(right >> 32);
+
+	if ((uint32_t)left != (uint32_t)right && !trace_walk_had((uint32_t)left, 0) &&
+	    !trace_walk_had((uint32_t)right, 0))
+		return false;
+	return l == r || (trace_walk_had(l, 1) && has_code(pid, r)) || (trace_walk_had(r, 1) && has_code(pid, l));
+}
+
 /*
  * A function of the recorder's that a walk calls returns to the walk's code (plugins/record/dbt/xlate_emit.c). Where it
- * keeps that address in its frame, it stays below the stack pointer, and later frames leave it there, or write over a
- * half of it. Takes the words out that differ by that alone.
+ * keeps that address in its frame, the word stays when the function has returned; a later frame may have it in a part
+ * that it does not write, or write over one half of it. Takes the words out that differ by that alone.
  */
-static void drop_walks(uint64_t rsp, struct delta *d)
+static void drop_walks(pid_t pid, uint64_t rsp, struct delta *d)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n; i++) {
 		bool own = d->addr[i] >= rsp - TRACE_RED_ZONE && d->addr[i] - rsp + TRACE_RED_ZONE < SAVED_FAR;
 
-		for (unsigned upper = 0; own && upper < 2; upper++) {
-			uint32_t left = (uint32_t)(d->left[i] >> upper * 32),
-				 right = (uint32_t)(d->right[i] >> upper * 32);
-
-			own = left == right || trace_walk_had(left, upper) || trace_walk_had(right, upper);
-		}
-		if (own)
+		if (own && is_left_by_walk(pid, d->left[i], d->right[i]))
 			continue;
 		d->addr[n] = d->addr[i];
 		d->left[n] = d->left[i];
@@ -281,7 +305,7 @@ int state_equal_memory_tell(struct trace *a, struct trace *b, size_t *differ, st
 	if (r)
 		return r < 0 ? -1 : 0;
 	drop_saved_states(a->pid, ra.rsp, &d);
-	drop_walks(ra.rsp, &d);
+	drop_walks(a->pid, ra.rsp, &d);
 	*differ = 0;
 	for (size_t i = 0; i < d.n; i++)
 		*differ += counts(&skip, d.addr[i]);
