@@ -565,7 +565,7 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 		nav_fini(out);
 		if (one_order) /* from a checkpoint on */
 			return -1;
-		if (i && !diverged && to->kind == ERR_NOT_FOUND)
+		if (i && !diverged && (to->kind == ERR_NOT_FOUND || to->kind == ERR_CANCELLED))
 			*e = *to;
 		if (i && !diverged)
 			break;

@@ -27,6 +27,7 @@ struct op_ctx {
 	uint64_t last_progress_ns; /* CLOCK_MONOTONIC */
 	int last_permille;
 	bool has_output; /* of op_output */
+	bool all_tried; /* all schedule variants, before it began: none replays to the end */
 	/* For what an operation does besides: where progress goes, and whether its user wants it to end. May be NULL.
 	 */
 	void (*show)(void *arg, double fraction, const char *text);

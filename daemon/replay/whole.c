@@ -8,6 +8,12 @@
 #include "base/str.h"
 #include "replay/variants.h"
 
+/* What "whole N" is in variants.json. */
+enum {
+	WHOLE_REPLAYS = 1,
+	WHOLE_DIVERGES, /* by all variants */
+};
+
 static bool has_threads(const struct nav *n)
 {
 	struct timeline_thread *threads = NULL;
@@ -22,6 +28,7 @@ int nav_init_whole(struct nav *n, const struct rec *rec, uint32_t process, struc
 	cleanup_free char *key = str_fmt("whole %u", process);
 	struct nav whole;
 	struct err why;
+	bool found;
 
 	if (nav_init(n, rec, process, 0, ctx, e))
 		return -1;
@@ -29,14 +36,16 @@ int nav_init_whole(struct nav *n, const struct rec *rec, uint32_t process, struc
 	    variants_known(rec, key))
 		return 0;
 	nav_fini(n);
-	if (!nav_climb(rec, process, 0, false, NULL, ctx, &whole, &why)) {
+	found = !nav_climb(rec, process, 0, false, NULL, ctx, &whole, &why);
+	if (found) {
 		nav_fini(&whole);
-		variants_note(rec, key, 1);
-		ctx->diverged = 0; /* the operation has not begun */
-		free(steal_ptr(&ctx->diverged_in));
 	} else if (why.kind == ERR_CANCELLED) {
 		*e = why;
 		return -1;
 	}
+	variants_note(rec, key, found ? WHOLE_REPLAYS : WHOLE_DIVERGES);
+	ctx->all_tried = !found;
+	ctx->diverged = 0; /* the operation has not begun */
+	free(steal_ptr(&ctx->diverged_in));
 	return nav_init(n, rec, process, 0, ctx, e);
 }

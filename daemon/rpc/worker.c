@@ -35,14 +35,15 @@ static int run_operation(const struct op_entry *o, const struct operation *op, s
 			 struct err *e)
 {
 	int r = o->fn(op->params, ctx, result, e);
+	static const struct err none;
 
-	if (!o->repeatable || !ctx->diverged)
+	if (!o->repeatable || !ctx->diverged || ctx->all_tried)
 		return r;
 	if (ctx->has_output) {
 		op_note(ctx, NAV_TRY_VARIANTS);
 		return r;
 	}
-	if (!nav_has_other_variant(ctx, e))
+	if (!nav_has_other_variant(ctx, r ? e : &none))
 		return r;
 	if (!r)
 		json_decref(*result);
