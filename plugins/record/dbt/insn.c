@@ -259,31 +259,39 @@ static int touches(const uint8_t *p, const struct insn *i)
 
 static int is_own(const uint8_t *p, const struct insn *i)
 {
-	for (unsigned k = 0; k < i->op_at; k++)
+	for (unsigned k = 0; k + i->vex < i->op_at; k++)
 		if (p[k] == 0x64 || p[k] == 0x65)
 			return 1;
 	return 0;
+}
+
+uint8_t insn_extension(const uint8_t *p, const struct insn *i)
+{
+	if (!i->vex)
+		return i->rex & 3;
+	return i->vex == 2 ? 0 : (uint8_t)(~p[i->op_at - i->vex + 1] >> 5 & 3);
 }
 
 uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *reg)
 {
 	unsigned m = p[i->modrm_at], mod = m >> 6, rm = m & 7, base = rm;
 	const uint8_t *at = p + i->modrm_at + 1;
+	uint8_t extension = insn_extension(p, i);
 	uint64_t a = 0;
 
-	if (!touches(p, i) || is_own(p, i))
+	if (!touches(p, i) || is_own(p, i) || (i->vex == 4 && mod == 1))
 		return 0;
 	if (i->rip_at)
 		return (uint64_t)p + i->len + (uint64_t)(int64_t)read32(p + i->rip_at);
 	if (rm == 4) {
-		unsigned sib = *at++, index = (sib >> 3 & 7) | (i->rex & 2 ? 8 : 0);
+		unsigned sib = *at++, index = (sib >> 3 & 7) | (extension & 2 ? 8 : 0);
 
 		base = sib & 7;
 		if (index != 4)
 			a = reg[index] << (sib >> 6);
 	}
 	if (mod || base != 5)
-		a += reg[base | (i->rex & 1 ? 8 : 0)];
+		a += reg[base | (extension & 1 ? 8 : 0)];
 	if (mod == 1)
 		a += (uint64_t)(int64_t)(int8_t)*at;
 	else if (mod == 2 || (!mod && base == 5))

@@ -34,10 +34,12 @@ struct insn {
 /* Decodes what stands at p, as if it were to run there. It must be readable; an invalid one is a STOP. */
 void insn_decode(const uint8_t *p, struct insn *i);
 
+/* X (2) and B (1) of REX, VEX or EVEX: they extend the index and the base of the operand in memory. */
+uint8_t insn_extension(const uint8_t *p, const struct insn *i);
 /*
  * The address of its operand in memory, 0: it reads and writes none, or a thread's own (by FS or GS). reg: as the
  * processor numbers them, from rax to r15. Not for those whose registers are vectors (gathers), nor what stands in no
- * ModRM byte.
+ * ModRM byte. 0, too: with EVEX, whose displacement of one byte is a number of operands.
  */
 uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *reg);
 /* Can it write to memory? 0: certainly not. Of calls: they do. */

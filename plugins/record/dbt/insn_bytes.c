@@ -10,7 +10,7 @@
 
 int insn_has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix)
 {
-	for (const uint8_t *q = p; q < p + i->op_at; q++)
+	for (const uint8_t *q = p; q < p + i->op_at - i->vex; q++)
 		if (*q == prefix)
 			return 1;
 	return 0;

@@ -7,6 +7,7 @@
 
 enum insn_prefix { INSN_PP_NONE, INSN_PP_66, INSN_PP_F3, INSN_PP_F2 };
 
+/* A prefix of one byte; what VEX and EVEX have in them is none. */
 int insn_has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix);
 /* The one that chooses among instructions on vectors. */
 enum insn_prefix insn_simd_prefix(const uint8_t *p, const struct insn *i);

@@ -20,14 +20,6 @@
 #define FS_PREFIX 0x64
 #define GS_PREFIX 0x65
 
-/* REX's X and B of the operand in memory. */
-static uint8_t extension(const uint8_t *p, const struct insn *i)
-{
-	if (!i->vex)
-		return i->rex & 3;
-	return i->vex == 2 ? 0 : (uint8_t)(~p[i->op_at - i->vex + 1] >> 5 & 3);
-}
-
 /* The address relative to RIP with which what has been put ends means the same as in the original. */
 static void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
@@ -46,7 +38,8 @@ static void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, c
 /* lea OPERAND, %rcx */
 static void put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
-	const uint8_t b[] = {(uint8_t)(0x48 | extension(p, i)), LEA, (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX)};
+	const uint8_t b[] = {(uint8_t)(0x48 | insn_extension(p, i)), LEA,
+			     (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX)};
 	unsigned to = i->imm_at ? i->imm_at : i->len;
 
 	for (const uint8_t *q = p; q < p + i->op_at - i->vex; q++)

@@ -116,6 +116,25 @@ static void test_vectors(void **state)
 	assert_true(compared > 10000);
 }
 
+/* Bytes of a VEX prefix may be those of a segment's. */
+static void test_segments(void **state)
+{
+	static const uint8_t vmulps[] = {0xc4, 0xc1, 0x64, 0x59, 0x00}; /* (%r8), %ymm3, %ymm0 */
+	static const uint8_t of_thread[] = {0x64, 0xc5, 0xfc, 0x28, 0x00}; /* vmovaps %fs:(%rax), %ymm0 */
+	const uint64_t reg[16] = {[0] = 4096, [8] = 8192};
+	struct insn i;
+
+	(void)state;
+	insn_decode(vmulps, &i);
+	assert_int_equal(i.len, sizeof(vmulps));
+	assert_false(insn_has_prefix(vmulps, &i, 0x64));
+	assert_int_equal(insn_address(vmulps, &i, reg), 8192);
+	insn_decode(of_thread, &i);
+	assert_int_equal(i.len, sizeof(of_thread));
+	assert_true(insn_has_prefix(of_thread, &i, 0x64));
+	assert_int_equal(insn_address(of_thread, &i, reg), 0);
+}
+
 static int each_file(struct dl_phdr_info *info, size_t size, void *data)
 {
 	(void)size;
@@ -146,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_opcodes),
 		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_libraries),
 	};
 
