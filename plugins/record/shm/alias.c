@@ -26,7 +26,7 @@ static int made; /* there is such memory, or was */
 
 long spare_place(long len)
 {
-	for (long at = REPLAY_MOVED_ADDR; at <= (long)REPLAY_LOG_ADDR - len; at += (len + 4095) & ~4095l)
+	for (long at = REPLAY_MOVED_ADDR; at <= (long)REPLAY_REPORT_ADDR - len; at += (len + 4095) & ~4095l)
 		if (!raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
 					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0)))
 			return at;
@@ -75,50 +75,39 @@ static void copy_pages(uint8_t *to, const uint8_t *from, uint64_t len)
 			memcpy(to + o, from + o, PAGE);
 }
 
-/* The first page in [at, end) that is in memory; end: none. */
-static uint64_t next_resident(uint64_t at, uint64_t end)
-{
-	uint8_t there[4096];
-	uint64_t n;
+#define USED (3ull << 62) /* in an entry of proc_pid_pagemap(5): in memory, or swapped out */
 
-	for (; at < end; at += n * PAGE) {
-		n = (end - at) / PAGE < sizeof(there) ? (end - at) / PAGE : sizeof(there);
-		if (raw3(SYS_mincore, at, n * PAGE, there) < 0)
+/* The first page from there on that was ever used; one of which this is not known counts as used. */
+static uint64_t next_used(int pagemap, uint64_t at, uint64_t end)
+{
+	uint64_t entry[512];
+
+	while (at < end) {
+		uint64_t n = (end - at) / PAGE < 512 ? (end - at) / PAGE : 512;
+		long got = raw4(SYS_pread64, pagemap, entry, n * sizeof(entry[0]), at / PAGE * sizeof(entry[0]));
+
+		if (got < (long)sizeof(entry[0]))
 			return at;
-		for (uint64_t i = 0; i < n; i++)
-			if (there[i] & 1)
-				return at + i * PAGE;
+		for (long i = 0; i < got / (long)sizeof(entry[0]); i++)
+			if (entry[i] & USED)
+				return at + (uint64_t)i * PAGE;
+		at += (uint64_t)got / sizeof(entry[0]) * PAGE;
 	}
 	return end;
 }
 
-/* Is part of this process's memory swapped out, or may it be? */
-static int swaps(void)
-{
-	static const char line[] = "\nVmSwap:\t       0 kB";
-	int fd = raw_open("/proc/self/status", O_RDONLY, 0);
-	char text[4096];
-	long n = fd < 0 ? fd : raw3(SYS_read, fd, text, sizeof(text));
-
-	if (fd >= 0)
-		raw_close(fd);
-	for (long i = 0; i + (long)sizeof(line) - 1 <= n; i++)
-		if (!memcmp(text + i, line, sizeof(line) - 1))
-			return 0;
-	return 1;
-}
-
 /*
  * What can be read from there on goes to the other place. How many bytes, whole pages: less at the end of a file.
- * resident: only what is in memory; of anonymous memory the rest is zeros, unless it is swapped out.
+ * anonymous: pages that were never used are zeros there already.
  */
-static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len, int resident)
+static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len, int anonymous)
 {
+	int pagemap = anonymous ? raw_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0) : -1;
 	uint8_t *chunk = (uint8_t *)spare_place(CHUNK);
 	uint64_t done = 0;
 
 	while (raw3(SYS_mprotect, chunk, CHUNK, PROT_READ | PROT_WRITE) == 0 && done < len) {
-		uint64_t at = resident ? next_resident(from + done, from + len) : from + done;
+		uint64_t at = pagemap >= 0 ? next_used(pagemap, from + done, from + len) : from + done;
 		uint64_t n = from + len - at < CHUNK ? from + len - at : CHUNK;
 		struct iovec l = {chunk, n}, r = {(void *)at, n};
 		long got;
@@ -134,6 +123,8 @@ static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len, int resi
 		done += (uint64_t)got & ~(PAGE - 1);
 	}
 	raw2(SYS_munmap, chunk, CHUNK);
+	if (pagemap >= 0)
+		raw_close(pagemap);
 	return done;
 }
 
@@ -146,8 +137,6 @@ static uint64_t make_shared(uint64_t at, uint64_t len, int prot, int anonymous)
 	if (!(prot & PROT_READ))
 		raw3(SYS_mprotect, at, len, PROT_READ);
 	n = copy_readable(to, at, len, anonymous);
-	if (anonymous && swaps())
-		n = copy_readable(to, at, len, 0);
 	if (n && raw6(SYS_mremap, (long)to, (long)n, (long)n, MREMAP_MAYMOVE | MREMAP_FIXED, (long)at, 0) != (long)at)
 		shim_fail("cannot share memory at its recorded address");
 	if (n < len)
