@@ -64,8 +64,8 @@ static void put_part(struct cache *c, uint64_t offset, unsigned bytes)
 
 /*
  * The sum of the block's words, each times a power of 5. Unlike one comparison a word, this takes a single branch, and
- * no flag is changed. As 5 is odd, a change of one word always changes the sum; if several words change at once, the
- * sum stays what it was in one of 2^64 cases.
+ * no flag is changed. As 5 is odd, a change of one word always changes the sum. If several words change at once, the
+ * sum may stay what it was, but only if one's change is just what the power of 5 makes of the other's.
  */
 static uint64_t put_sum(struct cache *c, uint64_t pc, uint64_t len)
 {

@@ -104,8 +104,9 @@ static void wait_until(uint64_t ns)
 static uint64_t patient_until(void)
 {
 	uint64_t fresh = seek->walk ? xlate_fresh_blocks(seek->walk) - fresh_before : 0;
+	uint64_t later = seek_least(fresh, seek->head.run_ns * FRESH_PER_NS) * FRESH_LATER_NS;
 
-	return seek_least(begun_ns + patience_ns + looked_ns, last_ns) + fresh * FRESH_LATER_NS;
+	return seek_least(begun_ns + patience_ns + looked_ns, last_ns) + seek_least(later, WORK_MOST_NS);
 }
 
 static void be_patient(void)

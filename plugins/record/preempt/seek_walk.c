@@ -110,8 +110,10 @@ int seek_walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
 	if (s->until && s->until != SEEK_LATER && s->walk)
 		s->until += xlate_hits(s->walk);
 	if (s->walk && s->traced && s->blind != G.ctl->blind) { /* it has been made of code with other int3s */
-		xlate_free(s->walk);
-		s->walk = 0;
+		struct xlate *old = s->walk;
+
+		s->walk = 0; /* a tick may look at it */
+		xlate_free(old);
 	}
 	s->blind = G.ctl->blind;
 	if (!s->walk)
