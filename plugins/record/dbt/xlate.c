@@ -24,6 +24,7 @@
 #define CACHE_BYTES (8u << 20)
 #define ROOM 32768 /* that a block may take */
 #define NEAR (1ull << 30)
+#define FAR 0x78000000ull /* below 2 GiB: what is relative to RIP is still reached, if it lies near the code */
 #define PROBE (16ull << 20)
 #define BLOCK_INSNS 64
 #define FIRST_HITS 64 /* without a filter: to see what changes */
@@ -79,17 +80,16 @@ static void put_go(struct xlate *x, struct cache *c, uint64_t pc)
 		emit_jump_at(at, (uint64_t)known);
 }
 
-/* Code can reach what the original reaches relative to its own address. NULL: there is no room. */
-static struct cache *cache_near(struct xlate *x, uint64_t pc)
+static struct cache *cache_within(struct xlate *x, uint64_t pc, uint64_t reach)
 {
 	struct cache *c;
 
 	for (unsigned i = 0; i < x->ncaches; i++) {
 		c = &x->cache[i];
-		if (pc - (uint64_t)c->base + NEAR < 2 * NEAR && c->end - c->cur > ROOM)
+		if (pc - (uint64_t)c->base + reach < 2 * reach && c->end - c->cur > ROOM)
 			return c;
 	}
-	for (uint64_t d = PROBE; d < NEAR && x->ncaches < CACHES; d += PROBE) {
+	for (uint64_t d = PROBE; d < reach && x->ncaches < CACHES; d += PROBE) {
 		for (int up = 1; up >= 0; up--) {
 			uint64_t at = ((up ? pc + d : pc - d) & ~4095ull);
 			uint8_t *m;
@@ -106,6 +106,17 @@ static struct cache *cache_near(struct xlate *x, uint64_t pc)
 		}
 	}
 	return 0;
+}
+
+/*
+ * Code can reach what the original reaches relative to its own address. NULL: there is no room. Compilers at run time
+ * may have all memory for a GiB around their code reserved.
+ */
+static struct cache *cache_near(struct xlate *x, uint64_t pc)
+{
+	struct cache *c = cache_within(x, pc, NEAR);
+
+	return c ? c : cache_within(x, pc, FAR);
 }
 
 /* ---- translating ---- */

@@ -260,6 +260,7 @@ static void send_copy(struct seek *s, ucontext_t *uc)
 	uint64_t regs[POINT_REGS], at;
 
 	begin(s, 0, SEEK_WRONG);
+	xlate_free(s->walk); /* the original's, which has come to something that cannot be translated */
 	s->walk = xlate_new(s->want[REG_RIP], 0, &ops, s);
 	point_regs(uc, regs);
 	seek_rebase(s, regs, SEEK_ALL);
