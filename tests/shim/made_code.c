@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * made_code.c: code that the program makes and may change at any time, as compilers at run time do, computes for long
- * while another thread waits: it is interrupted there, and a replay finds the place.
+ * while another thread waits: it is interrupted there, and a replay finds the place. Once more with all memory around
+ * the code reserved, so that a replay has no place for its translation next to it.
  * RECORD: --sched serial
  * NONDET-OUTPUT
  */
@@ -15,19 +16,19 @@
 #define NOPS 15
 #define CODE_BYTES 4096
 #define SECONDS 0.2
+#define RESERVED (5ul << 29) /* bytes: more than 1 GiB before and behind the code */
 
 typedef void function(unsigned long rounds);
 
 static volatile int over;
 
 /* Blocks of long nops that end with a jump to the next one, `rounds` times: what they are compared by takes longest. */
-static function *make_code(void)
+static function *make_code(size_t reserved)
 {
-	unsigned char *code =
-		mmap(0, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unsigned char *p = code;
+	unsigned char *all = mmap(0, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *code = all + reserved / 2, *p = code;
 
-	NEED(code != MAP_FAILED);
+	NEED(all != MAP_FAILED && mprotect(code, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
 	for (int i = 0; i < BLOCKS; i++) {
 		for (int k = 0; k < NOPS; k++, p += 10)
 			memcpy(p, "\x66\x2e\x0f\x1f\x84\0\0\0\0\0", 10); /* nopw %cs:0(%rax,%rax) */
@@ -59,9 +60,8 @@ static void *wait(void *arg)
 	return (void *)n;
 }
 
-int main(void)
+static void interrupted(function *f)
 {
-	function *f = make_code();
 	unsigned long rounds = 100000;
 	double begin = seconds(), one;
 	pthread_t t;
@@ -69,11 +69,19 @@ int main(void)
 
 	f(rounds);
 	one = (seconds() - begin) / (double)rounds;
+	over = 0;
 	NEED(pthread_create(&t, 0, wait, 0) == 0);
 	f((unsigned long)(SECONDS / one));
 	over = 1;
 	NEED(pthread_join(t, &n) == 0);
 	printf("# %lu\n", (unsigned long)n);
+}
+
+int main(void)
+{
+	interrupted(make_code(2ul * CODE_BYTES));
 	step("made code is interrupted");
+	interrupted(make_code(RESERVED));
+	step("so is code with nothing free around it");
 	return check_status();
 }
