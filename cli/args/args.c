@@ -3,6 +3,7 @@
  * args.c: parses a command line. Options and arguments may be mixed; "--" ends the options, and so does the first
  * argument of a command that runs a program.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -234,13 +235,37 @@ static int parse_foreign(struct parser *p, const char *word, struct err *e)
 	return own ? parse_long(p, word, e) : parse_arg(p, word, e);
 }
 
-/* "-x < 5", "--level > 2" or "-*p": no option begins in this way. */
+/* "-qoDIR", whatever is in DIR: the first letter of an option with a value comes after letters of options only. */
+static bool has_joined_value(const struct cli *cli, const char *letters)
+{
+	const struct cli_option *o;
+
+	while (*letters && (o = find_option(cli, NULL, 0, *letters++)))
+		if (o->metavar)
+			return true;
+	return false;
+}
+
+/*
+ * "-x < 5", "--level > 2" or "-*p": no option begins in this way. "--word" and "--word=a < b" are options, known or
+ * not. A command that runs a program takes no expression.
+ */
 static bool is_expression(const struct cli *cli, const char *word)
 {
-	const struct cli_option *o = word[1] == '-' ? find_option(cli, word + 2, strcspn(word + 2, "="), 0)
-						    : find_option(cli, NULL, 0, word[1]);
+	const char *name = word + 1 + (word[1] == '-'), *op = name;
 
-	return strchr("(*&!~.", word[1]) || (strpbrk(word, " <>") && !(o && (o->metavar || word[1] == '-')));
+	if (!cli->command || cli->command->program)
+		return false;
+	if (strchr("(*&!~.", word[1]))
+		return true;
+	if (name == word + 1 && has_joined_value(cli, name))
+		return false;
+	while (isalnum((unsigned char)*op) || *op == '_' || (*op == '-' && name == word + 2))
+		op++;
+	if (op == name || *op == '=' || !strpbrk(op, " <>"))
+		return false;
+	op += strspn(op, " \t");
+	return str_starts(op, "==") || (*op && strchr("<>!+-*/%&|^?.[(:", *op));
 }
 
 static int parse_word(struct parser *p, const char *word, struct err *e)

@@ -12,13 +12,16 @@
 #include "base/str.h"
 #include "cmd/commands.h"
 
-/* Parses a command line given as one string of words. */
+/* Parses a command line given as one string of words; an underscore is a blank in a word. */
 static int parse(struct cli *cli, const char *words, struct err *e)
 {
 	cleanup_strv struct strv v = {0};
 
 	strv_add(&v, "fredctl");
 	strv_split(&v, words, " ");
+	for (size_t i = 0; i < v.n; i++)
+		for (char *p = v.s[i]; (p = strchr(p, '_'));)
+			*p = ' ';
 	return cli_parse(cli, commands, (int)v.n, v.s, e);
 }
 
@@ -52,8 +55,7 @@ static void tables(void **state)
 
 static void globals_before_and_after(void **state)
 {
-	static const char *const lines[] = {"--json -q -vv status", "status -q --json -v -v",
-					    "-q status -vqv --json"};
+	static const char *const lines[] = {"--json -q -vv status", "status -q --json -v -v", "-q status -vqv --json"};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct err e = {0};
@@ -109,7 +111,8 @@ static void program_arguments(void **state)
 
 static void expressions_are_arguments(void **state)
 {
-	static const char *const given[] = {"-1<x", "-x<5", "-q>-8", "-(x)", "-*p", "--n<3"};
+	static const char *const given[] = {"-1<x",    "-x<5",	 "-q>-8",    "-(x)",	  "-*p",    "--n<3",
+					    "-a_>_-8", "-x_<_5", "--n_==_3", "-q->n_<_5", "-q_==_3"};
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
 		cleanup_free char *words = str_fmt("reverse-watch -q %s", given[i]);
@@ -118,9 +121,23 @@ static void expressions_are_arguments(void **state)
 
 		if (parse(&cli, words, &e))
 			fail_msg("%s: %s", words, e.text);
+		assert_int_equal(cli.args.n, 1);
+		for (char *p = cli.args.s[0]; (p = strchr(p, ' '));)
+			*p = '_';
 		assert_string_equal(cli.args.s[0], given[i]);
 		cli_fini(&cli);
 	}
+}
+
+static void joined_values_may_have_blanks(void **state)
+{
+	struct err e = {0};
+	struct cli cli;
+
+	assert_int_equal(parse(&cli, "record -qoa_<_b ./a", &e), 0);
+	assert_string_equal(cli_value(&cli, "output"), "a < b");
+	assert_true(cli.quiet);
+	cli_fini(&cli);
 }
 
 static void refused(void **state)
@@ -137,6 +154,11 @@ static void refused(void **state)
 		{"replay --frobnicate", "'--frobnicate'; see fredctl help replay"},
 		{"status --nope", "unknown option '--nope'"},
 		{"status -z", "unknown option '-z'"},
+		{"record --envv=A=b_c ./a", "unknown option '--envv=A=b c'"},
+		{"record --outputt_<x ./a", "unknown option"},
+		{"record -zo_b ./a", "unknown option"},
+		{"eval --at end --envv=A<b x", "unknown option"},
+		{"eval --at end -zx_b x", "unknown option"},
 		{"status x", "too many arguments"},
 		{"eval x", "--at POS is needed"},
 		{"eval --at", "--at needs a value"},
@@ -184,6 +206,7 @@ int main(void)
 		cmocka_unit_test(options_between_arguments),
 		cmocka_unit_test(program_arguments),
 		cmocka_unit_test(expressions_are_arguments),
+		cmocka_unit_test(joined_values_may_have_blanks),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(help_needs_nothing_else),
 	};
