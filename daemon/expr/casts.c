@@ -12,7 +12,6 @@
 #include "base/str.h"
 #include "expr/text.h"
 
-#define STATIC_CAST "static_cast<"
 #define SOME_OBJECT 0x100000 /* no object is needed to know the distance from it to its base class */
 
 /* (TYPE)OPERAND in a text. */
@@ -68,17 +67,33 @@ static const char *after_operand(const char *s)
 	return after_postfix(s);
 }
 
+/* Where the type of `name <TYPE>` begins; NULL: it does not stand here. */
+static const char *after_named_cast(const char *s, const char *name)
+{
+	const char *open = str_starts(s, name) ? skip_blanks(s + strlen(name)) : "";
+
+	return *open == '<' ? open + 1 : NULL;
+}
+
+/* The > in front of the operand's bracket; NULL: there is none. */
+static const char *type_end(const char *s)
+{
+	while ((s = strchr(s, '>')) && *skip_blanks(s + 1) != '(')
+		s++;
+	return s;
+}
+
 /* Is it a cast that begins here, to a pointer or a reference? */
 static bool cast_at(const char *s, struct cast *c)
 {
-	const char *after, *last;
+	const char *type = after_named_cast(s, "static_cast"), *after, *last;
 
-	if (str_starts(s, STATIC_CAST)) {
-		c->type = s + strlen(STATIC_CAST);
-		c->type_end = strstr(c->type, ">(");
+	if (type) {
+		c->type = type;
+		c->type_end = type_end(type);
 		if (!c->type_end)
 			return false;
-		c->operand = c->type_end + 1;
+		c->operand = skip_blanks(c->type_end + 1);
 		c->end = text_after_group(c->operand);
 		last = c->type_end - 1;
 	} else {
@@ -205,12 +220,10 @@ int expr_spell_casts(struct gdb *g, const char *expr, const struct expr_place *a
 
 int expr_check_casts(const char *expr, struct err *e)
 {
-	static const char name[] = "dynamic_cast<";
-
 	for (const char *s = expr; *s;) {
 		const char *after = text_is_quote(*s) ? text_after_quote(s) : NULL;
 
-		if (str_starts(s, name) && (s == expr || !text_is_name(s[-1])))
+		if (after_named_cast(s, "dynamic_cast") && (s == expr || !text_is_name(s[-1])))
 			return err_set(e, ERR_USAGE,
 				       "GDB computes dynamic_cast wrongly: write static_cast, which gives the same "
 				       "address if the object is of that class");

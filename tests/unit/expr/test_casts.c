@@ -16,9 +16,11 @@ static void test_dynamic(void **state)
 		bool refused;
 	} rows[] = {
 		{"dynamic_cast<Boat *>(cur)->tons < 30", true},
+		{"dynamic_cast <Boat *>(cur)->tons < 30", true},
 		{"n == 0 || (dynamic_cast<Boat &>(*cur)).tons < 30", true},
 		{"static_cast<Boat *>(cur)->tons < 30", false},
 		{"$_streq(word, \"dynamic_cast<\")", false},
+		{"dynamic_casts <30", false},
 		{"my_dynamic_cast<Boat *>(cur) != 0", false},
 		{"\"not closed", false},
 	};
