@@ -17,5 +17,12 @@
  * 1: GDB does not tell. -1: GDB failed.
  */
 int expr_altered(struct gdb *g, const struct expr_place *at, uint64_t address, char **how, struct err *e);
+/*
+ * The same of all functions that GDB finds by a name, whatever their scope: "size", "Ledger::size". *how tells of the
+ * first one that may not be called. 1: GDB knows none.
+ */
+int expr_altered_named(struct gdb *g, const struct expr_place *at, const char *name, char **how, struct err *e);
+/* After the scopes of a name: "size" of "Stack<a::b>::size". */
+const char *expr_last_part(const char *name);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "expr/altered.h"
 #include "expr/call_still.h"
+#include "expr/call_text.h"
 #include "expr/compile.h"
 #include "expr/expr_float.h"
 #include "expr/libc_calls.h"
@@ -25,120 +26,8 @@ struct scope {
 	struct gdb *g;
 	const struct expr_place *at;
 	struct expr_locals *locals;
+	bool references; /* an object may be a reference */
 };
-
-/* One call in a text: [name, open) the function, (open, close) the arguments. */
-struct found {
-	size_t object; /* where a member call's object begins; == name: no member */
-	size_t object_end;
-	bool arrow;
-	size_t name, open, close;
-};
-
-static bool is_keyword(const char *s, size_t n)
-{
-	static const char *const words[] = {"sizeof", "typeof", "decltype", "alignof", "_Alignof", "unsigned"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strlen(words[i]) == n && !memcmp(words[i], s, n))
-			return true;
-	return false;
-}
-
-/* Where the name that ends before `end` begins, scopes included. */
-static size_t name_begin(const char *s, size_t end)
-{
-	while (end && (text_is_name(s[end - 1]) || s[end - 1] == ':'))
-		end--;
-	return end;
-}
-
-/* Where the operand a.b->c[i] that ends before `end` begins; end: none that this understands. */
-static size_t operand_begin(const char *s, size_t end)
-{
-	size_t at = end;
-
-	for (;;) {
-		size_t b;
-
-		while (at && s[at - 1] == ']') {
-			int depth = 0;
-
-			do {
-				at--;
-				depth += (s[at] == ']') - (s[at] == '[');
-			} while (at && depth);
-		}
-		b = name_begin(s, at);
-		if (b == at)
-			return end;
-		if (b && s[b - 1] == '.')
-			at = b - 1;
-		else if (b > 1 && s[b - 1] == '>' && s[b - 2] == '-')
-			at = b - 2;
-		else
-			return b;
-	}
-}
-
-/* Is there a call whose arguments begin at this bracket? An object in front of its name is left out. */
-static bool is_call(const char *s, size_t open, struct found *f)
-{
-	size_t b;
-
-	if (s[open] != '(' || !open || !text_is_name(s[open - 1]))
-		return false;
-	b = name_begin(s, open);
-	if (isdigit((unsigned char)s[b]) || is_keyword(s + b, open - b))
-		return false;
-	*f = (struct found){.object = b, .name = b, .open = open};
-	return true;
-}
-
-/* The object of a member call. False: one that this does not understand. */
-static bool find_receiver(const char *s, struct found *f)
-{
-	f->arrow = f->name > 1 && s[f->name - 1] == '>' && s[f->name - 2] == '-';
-	if (!f->arrow && (!f->name || s[f->name - 1] != '.'))
-		return true;
-	f->object_end = f->name - (f->arrow ? 2 : 1);
-	f->object = operand_begin(s, f->object_end);
-	return f->object < f->object_end;
-}
-
-/* The first call at or after *i, which then is behind the bracket. */
-static bool next_call(const char *s, size_t *i, struct found *f)
-{
-	while (s[*i]) {
-		const char *after = text_is_quote(s[*i]) ? text_after_quote(s + *i) : s + *i + 1;
-
-		if (!after)
-			return false;
-		if (is_call(s, *i, f)) {
-			++*i;
-			return true;
-		}
-		*i = (size_t)(after - s);
-	}
-	return false;
-}
-
-/* The last call in the text, which has no other in its arguments. False: there is none. */
-static bool last_call(const char *s, struct found *f)
-{
-	const char *after;
-	bool any = false;
-	size_t i = 0;
-
-	*f = (struct found){0};
-	while (next_call(s, &i, f))
-		any = true;
-	after = any ? text_after_group(s + f->open) : NULL;
-	if (!after)
-		return false;
-	f->close = (size_t)(after - s) - 1;
-	return find_receiver(s, f);
-}
 
 /* GDB's refusals end the attempt; its death is an error. */
 static int refused(int r, const struct scope *s)
@@ -301,34 +190,48 @@ static int address_of(const struct scope *s, const char *what, struct call *c, s
 	return c->function ? 0 : REFUSED;
 }
 
+/* Without what stands after the name of a class: "Ledger" of "Ledger * const &". */
+static size_t class_length(const char *name)
+{
+	static const char *const suffixes[] = {" ", "*", "&", " const", "*const", " volatile", "*volatile"};
+	size_t n = strlen(name), before;
+
+	do {
+		before = n;
+		for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+			size_t len = strlen(suffixes[i]);
+
+			if (n > len && !memcmp(name + n - len, suffixes[i], len))
+				n -= len;
+		}
+	} while (n < before);
+	return n;
+}
+
 /* The class of the object of a member call, "Ledger" of "const Ledger *". */
 static int class_of(const struct scope *s, const char *object, bool arrow, char **name, struct err *e)
 {
 	static const char *const prefixes[] = {"volatile ", "const ", "class ", "struct "};
 	struct expr_type t;
 	const char *from;
-	size_t n;
 	int r = refused(expr_type_of(s->g, object, s->at->tid, s->at->frame, &t, e), s);
 
 	if (r)
 		return r;
 	from = t.name;
-	if (t.is_reference || (t.kind == EXPR_TYPE_POINTER) != arrow)
+	if ((t.is_reference && !s->references) || (t.kind == EXPR_TYPE_POINTER) != arrow)
 		r = REFUSED;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (str_starts(from, prefixes[i]))
 			from += strlen(prefixes[i]);
-	n = strcspn(from, "*&");
-	while (n && from[n - 1] == ' ')
-		n--;
 	if (!r)
-		*name = xstrndup(from, n);
+		*name = xstrndup(from, class_length(from));
 	expr_type_fini(&t);
 	return r;
 }
 
 /* What GDB shows with the function's address: "*&list_len", or "&Ledger::size" for a member. */
-static int function_text(const struct scope *s, const char *text, const struct found *f, char **what, struct err *e)
+static int function_text(const struct scope *s, const char *text, const struct call_text *f, char **what, struct err *e)
 {
 	cleanup_free char *class = NULL;
 	int r = 0;
@@ -340,7 +243,7 @@ static int function_text(const struct scope *s, const char *text, const struct f
 	}
 	if (!r)
 		*what = str_fmt("%s%s%s%.*s", class ? "&" : "*&", class ? class : "", class ? "::" : "",
-				(int)(f->open - f->name), text + f->name);
+				(int)(f->name_end - f->name), text + f->name);
 	return r;
 }
 
@@ -371,7 +274,7 @@ static int find_slot(const struct scope *s, const char *object, const char *name
 	return found == 1 ? 0 : REFUSED;
 }
 
-static int member(const struct scope *s, const char *text, const struct found *f, struct call *c, struct err *e)
+static int member(const struct scope *s, const char *text, const struct call_text *f, struct call *c, struct err *e)
 {
 	cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
 	cleanup_free char *what = NULL, *self = NULL;
@@ -380,7 +283,7 @@ static int member(const struct scope *s, const char *text, const struct found *f
 	if (!r)
 		r = address_of(s, what, c, e);
 	if (!r && c->is_virtual) {
-		cleanup_free char *name = xstrndup(text + f->name, f->open - f->name);
+		cleanup_free char *name = xstrndup(text + f->name, f->name_end - f->name);
 
 		r = find_slot(s, object, name, c, e);
 	}
@@ -390,7 +293,7 @@ static int member(const struct scope *s, const char *text, const struct found *f
 	return add_arg(s, c, self, strlen(self), e);
 }
 
-static int one_call(const struct scope *s, const char *text, const struct found *f, struct call *c, struct err *e)
+static int one_call(const struct scope *s, const char *text, const struct call_text *f, struct call *c, struct err *e)
 {
 	cleanup_free char *name = NULL;
 	int r;
@@ -405,12 +308,12 @@ static int one_call(const struct scope *s, const char *text, const struct found 
 		r = add_args(s, c, text, f->open + 1, f->close, e);
 	if (!r && c->nargs < c->wanted)
 		return err_set(e, ERR_USAGE, "%.*s: too few arguments in a function call: %u, and it takes %u",
-			       (int)(f->open - f->name), text + f->name, c->nargs, c->wanted);
+			       (int)(f->name_end - f->name), text + f->name, c->nargs, c->wanted);
 	return r;
 }
 
 /* Of a method, GDB 13 tells the type also where it does not tell that of a call: "long (geo::shape::*)(...)". */
-static int type_of_method(const struct scope *s, const char *text, const struct found *f, struct expr_type *t,
+static int type_of_method(const struct scope *s, const char *text, const struct call_text *f, struct expr_type *t,
 			  struct err *e)
 {
 	cleanup_free char *method = NULL, *returned = NULL;
@@ -427,11 +330,11 @@ static int type_of_method(const struct scope *s, const char *text, const struct 
 }
 
 /* The name of the type of number that the call returns. */
-static int type_of_call(const struct scope *s, const char *text, const struct found *f, struct call *c, char **name,
+static int type_of_call(const struct scope *s, const char *text, const struct call_text *f, struct call *c, char **name,
 			struct err *e)
 {
 	cleanup_free char *whole = xstrndup(text + f->object, f->close + 1 - f->object);
-	const char *known = f->object == f->name ? expr_libc_type(text + f->name, f->open - f->name) : NULL;
+	const char *known = f->object == f->name ? expr_libc_type(text + f->name, f->name_end - f->name) : NULL;
 	struct expr_type t;
 	int r = refused(expr_type_of(s->g, whole, s->at->tid, s->at->frame, &t, e), s);
 
@@ -453,7 +356,7 @@ static int type_of_call(const struct scope *s, const char *text, const struct fo
 }
 
 /* The text with the call replaced by its result. */
-static int replace(const struct scope *s, const char *text, const struct found *f, struct calls *c, char **out,
+static int replace(const struct scope *s, const char *text, const struct call_text *f, struct calls *c, char **out,
 		   struct err *e)
 {
 	cleanup_free char *type = NULL;
@@ -472,7 +375,17 @@ struct checking {
 	bool bad; /* e says why */
 };
 
-/* The address that GDB shows for `what` is that of a function that may be called; else c->bad. -1: GDB failed. */
+static void refuse_altered(struct checking *c, const char *name, int name_len, const char *how)
+{
+	err_set(c->e, ERR_USAGE, "%.*s cannot be called: the compiler has changed which arguments it takes (%s)",
+		name_len, name, how);
+	c->bad = true;
+}
+
+/*
+ * The address that GDB shows for `what` is that of a function that may be called; else c->bad. REFUSED: GDB does not
+ * show one. -1: GDB failed.
+ */
 static int check_function(struct checking *c, const char *what, const char *name, int name_len)
 {
 	cleanup_free char *value = NULL, *how = NULL;
@@ -480,18 +393,70 @@ static int check_function(struct checking *c, const char *what, const char *name
 	const char *hex;
 	int r = refused(gdb_eval(c->s.g, what, c->s.at->tid, c->s.at->frame, 0, &value, &why), &c->s);
 
+	if (r == REFUSED)
+		return REFUSED;
 	hex = r ? NULL : address_in(value);
 	if (hex)
 		r = expr_altered(c->s.g, c->s.at, strtoull(hex, NULL, 16), &how, &why);
 	if (r < 0)
 		*c->e = why;
-	if (how) {
-		err_set(c->e, ERR_USAGE,
-			"%.*s cannot be called: the compiler has changed which arguments it takes (%s)", name_len, name,
-			how);
-		c->bad = true;
-	}
+	if (how)
+		refuse_altered(c, name, name_len, how);
 	return r < 0 ? -1 : 0;
+}
+
+/* All functions that `functions` can mean may be called; else c->bad. REFUSED: there is none. -1: GDB failed. */
+static int check_named(struct checking *c, const char *functions, const char *name, int name_len)
+{
+	cleanup_free char *how = NULL;
+	struct err why;
+	int r = expr_altered_named(c->s.g, c->s.at, functions, &how, &why);
+
+	if (r < 0)
+		*c->e = why;
+	if (how)
+		refuse_altered(c, name, name_len, how);
+	return r < 0 ? -1 : r ? REFUSED : 0;
+}
+
+/* object.member, a pointer to a function: GDB calls what it points to, whatever functions have the member's name. */
+static bool is_pointer_member(struct checking *c, const char *text, const struct call_text *f)
+{
+	cleanup_free char *member = NULL;
+	struct expr_type t;
+	struct err ignored;
+	bool is;
+
+	if (f->object >= f->object_end || f->object_end >= f->name)
+		return false;
+	member = xstrndup(text + f->object, f->name_end - f->object);
+	if (expr_type_of(c->s.g, member, c->s.at->tid, c->s.at->frame, &t, &ignored))
+		return false;
+	is = t.kind == EXPR_TYPE_POINTER;
+	expr_type_fini(&t);
+	return is;
+}
+
+/*
+ * As check_function, of a call. Where GDB does not show the one function that is called (an overloaded one, an object
+ * whose class is not known), all functions of the name are looked at: those of the class, if there are such.
+ */
+static int check_call(struct checking *c, const char *text, struct call_text *f)
+{
+	cleanup_free char *what = NULL, *last = xstrndup(text + f->name, f->name_end - f->name);
+	/* 'file.c'::f, Stack<int>::f: the scope is not in f */
+	bool scoped = f->name && str_starts(last, "::") && strchr("'>", text[f->name - 1]);
+	int r = !scoped && call_text_receiver(text, f) ? function_text(&c->s, text, f, &what, c->e) : REFUSED;
+
+	if (!r)
+		r = check_function(c, what, text + f->name, (int)(f->name_end - f->name));
+	if (r == REFUSED && is_pointer_member(c, text, f))
+		return 0;
+	if (r == REFUSED && what && *what == '&')
+		r = check_named(c, what + 1, last, (int)strlen(last));
+	if (r == REFUSED)
+		r = check_named(c, expr_last_part(last), last, (int)strlen(last));
+	return r;
 }
 
 /* An operator of a class, of which GDB calls the function: object[index], object->, *object, object == index. */
@@ -508,7 +473,8 @@ static char *check_operator(void *ctx, const char *object, const char *op, bool 
 			continue;
 		what = str_fmt("&%s::operator%s%s", class, op, *op == '[' ? "]" : "");
 		name = strstr(what, "operator");
-		check_function(c, what, name, (int)strlen(name));
+		if (check_function(c, what, name, (int)strlen(name)) == REFUSED)
+			check_named(c, what + 1, name, (int)strlen(name));
 		break;
 	}
 	return NULL;
@@ -517,19 +483,13 @@ static char *check_operator(void *ctx, const char *object, const char *op, bool 
 int calls_check(struct gdb *g, const char *text, const struct expr_place *at, struct err *e)
 {
 	static const struct rewrite_ops operators = {.member = check_operator};
-	struct checking c = {.s = {g, at, NULL}, .e = e};
+	struct checking c = {.s = {.g = g, .at = at, .references = true}, .e = e};
 	cleanup_free char *same = NULL;
-	struct found f;
+	struct call_text f;
 
-	for (size_t i = 0; !c.bad && next_call(text, &i, &f);) {
-		cleanup_free char *what = NULL;
-		int r = find_receiver(text, &f) ? function_text(&c.s, text, &f, &what, e) : REFUSED;
-
-		if (!r)
-			r = check_function(&c, what, text + f.name, (int)(f.open - f.name));
-		if (r < 0)
+	for (size_t i = 0; !c.bad && call_text_next(text, &i, &f);)
+		if (check_call(&c, text, &f) < 0)
 			return -1;
-	}
 	if (!c.bad)
 		rewrite_expr(text, &operators, &c, &same);
 	return c.bad || gdb_check(g, e) ? -1 : 0;
@@ -538,13 +498,13 @@ int calls_check(struct gdb *g, const char *text, const struct expr_place *at, st
 int calls_init(struct calls *c, struct gdb *g, const char *text, const struct expr_place *at, char **outer,
 	       struct err *e)
 {
-	const struct scope s = {g, at, &c->locals};
+	const struct scope s = {.g = g, .at = at, .locals = &c->locals};
 	cleanup_free char *cur = xstrdup(text);
-	struct found f;
+	struct call_text f;
 	int r = 0;
 
 	memset(c, 0, sizeof(*c));
-	while (!r && last_call(cur, &f)) {
+	while (!r && call_text_last(cur, &f)) {
 		char *next = NULL;
 
 		r = c->n == CALL_MAX ? REFUSED : one_call(&s, cur, &f, &c->call[c->n], e);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* call_text.h: where the calls in the text of an expression are, and the objects of member calls. Pure. */
+#ifndef FRED_EXPR_CALL_TEXT_H
+#define FRED_EXPR_CALL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One call in a text: [name, name_end) the function, (open, close) the arguments. */
+struct call_text {
+	size_t object; /* where a member call's object begins; == name: no member */
+	size_t object_end;
+	bool arrow;
+	size_t name, name_end, open, close;
+};
+
+/* The first call at or after *i, which then is behind the bracket. */
+bool call_text_next(const char *s, size_t *i, struct call_text *f);
+/* The object of a member call. False: one that this does not understand. */
+bool call_text_receiver(const char *s, struct call_text *f);
+/* The last call in the text, which has no other in its arguments. False: there is none. */
+bool call_text_last(const char *s, struct call_text *f);
+
+#endif
