@@ -459,6 +459,25 @@ static int check_call(struct checking *c, const char *text, struct call_text *f)
 	return r;
 }
 
+/* (f)(x) and (*f)(x): GDB shows f for what is in the first brackets. A cast looks alike, of which it shows nothing. */
+static int check_bracketed(struct checking *c, const char *text)
+{
+	int r = 0;
+
+	for (const char *p = text; !c->bad && r >= 0 && (p = strchr(p, '(')); p++) {
+		size_t n = 1;
+
+		while (text_is_name(p[n]) || (p[n] && strchr(" *&:", p[n])))
+			n++;
+		if (p[n] == ')' && p[n + 1 + strspn(p + n + 1, " \t")] == '(') {
+			cleanup_free char *group = xstrndup(p, n + 1);
+
+			r = check_function(c, group, p + 1, (int)n - 1);
+		}
+	}
+	return r < 0 ? -1 : 0;
+}
+
 /* An operator of a class, of which GDB calls the function: object[index], object->, *object, object == index. */
 static char *check_operator(void *ctx, const char *object, const char *op, bool arrow, const char *index)
 {
@@ -490,6 +509,8 @@ int calls_check(struct gdb *g, const char *text, const struct expr_place *at, st
 	for (size_t i = 0; !c.bad && call_text_next(text, &i, &f);)
 		if (check_call(&c, text, &f) < 0)
 			return -1;
+	if (check_bracketed(&c, text))
+		return -1;
 	if (!c.bad)
 		rewrite_expr(text, &operators, &c, &same);
 	return c.bad || gdb_check(g, e) ? -1 : 0;
