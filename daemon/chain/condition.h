@@ -33,6 +33,9 @@ void condition_at(struct inspect *p, int level, condition_finder *find, struct c
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
 
+/* Does a line of source only test a condition, and have no statement after it, nor set anything in it? Pure. */
+bool condition_only_tests(const char *line);
+
 /* Does the loop go along a list, by "NAME = NAME->FIELD"? *name and *field, malloc'd. Pure. */
 bool condition_list_walked(const char *loop, char **name, char **field);
 /* The array, as "p->names", to an element of which a statement assigns, if it assigns to one and to nothing that is not

@@ -299,6 +299,23 @@ void condition_fini(struct condition *c)
 	c->text = c->all = NULL;
 }
 
+bool condition_only_tests(const char *line)
+{
+	static const char *const tests[] = {"while", "if", "assert"};
+	cleanup_free char *text = xstrdup(line);
+	size_t n = strlen(text);
+	const char *s;
+	bool is = false;
+
+	strip(text);
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	s = text + strspn(text, " \t}");
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		is |= is_word(s, tests[i]);
+	return is && text[n - 1] != ';' && !has_effects(s);
+}
+
 /* Nothing but names, members and indices, so that what is in front of it is about all of it. */
 static bool is_primary(const char *s)
 {

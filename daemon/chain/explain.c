@@ -98,6 +98,38 @@ void explain_reopen(struct explain *x)
 	x->end_text = NULL;
 }
 
+void explain_cut(struct explain *x, size_t n)
+{
+	chain_cut(&x->chain, n);
+	if (x->kept > n)
+		x->kept = 0;
+	if (x->emptied > n)
+		x->emptied = 0;
+	if (x->overrun.steps > n)
+		x->overrun.steps = 0;
+	if (x->returned.steps > n)
+		x->returned.slot = 0;
+}
+
+/* steps: the last of them is the step that is meant. Without the step i. */
+static void without(size_t *steps, size_t i)
+{
+	if (*steps == i + 1)
+		*steps = 0;
+	else if (*steps > i)
+		(*steps)--;
+}
+
+void explain_drop(struct explain *x, size_t i)
+{
+	chain_drop(&x->chain, i);
+	without(&x->kept, i);
+	without(&x->emptied, i);
+	without(&x->overrun.steps, i);
+	if (x->returned.steps > i)
+		x->returned.steps--;
+}
+
 void explain_note(struct explain *x, const char *fmt, ...)
 {
 	va_list ap;

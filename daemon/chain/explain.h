@@ -33,10 +33,11 @@ struct explain_ways {
 	bool (*begins_empty)(struct flow *f); /* flow_int.h */
 };
 
-/* A write that went past the end of [lo, lo + len). at.pc 0: there is none. */
+/* A write that went past the end of [lo, lo + len): the last of so many steps. steps 0: there is none. */
 struct explain_overrun {
 	struct timeline_point at;
 	uint64_t lo, len;
+	size_t steps;
 };
 
 struct explain {
@@ -69,7 +70,7 @@ struct explain {
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
 	size_t kept; /* flow_birth.c: the steps up to the last copy of the value to an object's memory; 0: none */
 	size_t emptied; /* the same up to the first one that made null a pointer which was not */
-	struct explain_overrun overrun; /* the chain ends there */
+	struct explain_overrun overrun; /* the last one */
 	enum chain_end end;
 	char *end_text;
 	bool found; /* the chain leads to a cause */
@@ -95,6 +96,9 @@ void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt,
 	__attribute__((format(printf, 3, 4)));
 /* Takes back why the chain ends. */
 void explain_reopen(struct explain *x);
+/* chain_cut and chain_drop, and nothing is known any more of steps that are gone. */
+void explain_cut(struct explain *x, size_t n);
+void explain_drop(struct explain *x, size_t i);
 void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
  * Moving back has failed with e. True if it took too long, or if a state could not be found again: then the chain so

@@ -94,7 +94,7 @@ static int by_stale_pointer(struct explain *x, struct err *e)
 		x->found = true;
 		return 0;
 	}
-	chain_cut(&x->chain, before);
+	explain_cut(x, before);
 	explain_reopen(x);
 	return explain_goto_failure(x, e) ? -1 : 1;
 }
@@ -251,7 +251,7 @@ static int why_thrown(struct explain *x, struct inspect *p, struct err *e)
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
 	if (r || chain_led_nowhere(x->end) || x->chain.n == before) {
-		chain_cut(&x->chain, before);
+		explain_cut(x, before);
 		explain_reopen(x);
 	}
 	return 0;
@@ -333,7 +333,7 @@ static int explain_allocation(struct explain *x, struct err *e)
 	if (!got)
 		got = failure_broken_heap(x, arena, e);
 	if (got > 0)
-		chain_cut(&x->chain, 0);
+		explain_cut(x, 0);
 	return got;
 }
 

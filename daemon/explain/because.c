@@ -156,7 +156,7 @@ static int why_answer(struct explain *x, enum condition_of of, struct err *e)
 	if (r < 0 && explain_may_go_on(x, e))
 		r = 1;
 	if (r == 1)
-		chain_cut(&x->chain, before);
+		explain_cut(x, before);
 	return r;
 }
 
@@ -224,11 +224,11 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x) && !is_of_calls(x->end)) &&
 	    !chain_led_nowhere(x->end)) {
 		if (begins)
-			chain_drop(&x->chain, before - 1);
+			explain_drop(x, before - 1);
 		return 0;
 	}
 	/* it led nowhere */
-	chain_cut(&x->chain, before);
+	explain_cut(x, before);
 	explain_reopen(x);
 	if (begins)
 		explain_end(x, end, "%s", text ? text : "?");
@@ -448,7 +448,7 @@ int because_of_bound(struct explain *x, struct err *e)
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
 	if (r || chain_led_nowhere(x->end) || x->chain.n == before) {
-		chain_cut(&x->chain, before);
+		explain_cut(x, before);
 		explain_end_instead(x, end, "%s", text ? text : "?");
 	} else {
 		explain_note(
@@ -483,7 +483,7 @@ int because_here(struct explain *x, struct err *e)
 		if (r < 0)
 			return -1;
 		if (!r && x->end == END_INITIAL) { /* what the program was given, as its arguments, is no cause */
-			chain_cut(&x->chain, 1);
+			explain_cut(x, 1);
 			r = 1;
 		}
 		if (r)

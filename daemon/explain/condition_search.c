@@ -288,7 +288,7 @@ static int follow_variable(struct explain *x, const struct transition *t, const 
 	if (follow_on(x, &t->step.at, e) && !explain_may_go_on(x, e))
 		return -1;
 	if (chain_led_nowhere(x->end)) {
-		chain_cut(&x->chain, before);
+		explain_cut(x, before);
 		x->end = END_OPEN;
 	}
 	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
@@ -362,7 +362,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		r = follow_variable(x, &own, expr, e);
 		if (!r && has_no_value(&own) &&
 		    x->allocated) /* where the object is from says nothing of what is in it */
-			chain_cut(&x->chain, told);
+			explain_cut(x, told);
 		if (!r && has_no_value(&own) && x->chain.n == told)
 			r = CONDITION_BEGINS;
 	} else {

@@ -222,7 +222,7 @@ static int one(struct explain *x, const struct rlog_damage *d, bool keep, json_t
 	explain_end(x, END_UNKNOWN, "nothing more is known");
 	if (r >= 0)
 		json_array_append_new(list, result_of(x, d));
-	chain_cut(&x->chain, x->found ? 2 : 1);
+	explain_cut(x, x->found ? 2 : 1);
 	if (keep) {
 		own = take(x);
 		give(x, &before);

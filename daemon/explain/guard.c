@@ -2,7 +2,8 @@
 /*
  * guard.c: a write went past the end of an array or of a block. Did the program compare the index, or the pointer, with
  * a bound before it, and find that it was in it? Then that bound is what is wrong. The branches in front of the write
- * are gone through backwards; one is it if it compares exactly the index, or the address, that the write used.
+ * are gone through backwards; one is it if it compares exactly the address that the write used, or the index of which
+ * that was computed: the same number alone may be another one's.
  */
 #include <limits.h>
 #include <string.h>
@@ -16,6 +17,16 @@
 
 #define BRANCHES 16u /* in front of the write */
 #define GUARD_WORK 10000u
+#define USE_STEPS 300u /* instructions from the write back to the comparison */
+#define COPY_STEPS 8u /* from the comparison back to where a value was loaded */
+#define PLACES 16u
+
+/* What went past the end, in the terms of its array. */
+struct write {
+	uint64_t addr; /* 0: not known */
+	unsigned len;
+	unsigned base, index; /* of its operand; INSN_NO_REG: none */
+};
 
 /* A conditional branch that an order decides, not equality. */
 static bool is_by_order(const struct insn *i)
@@ -25,12 +36,157 @@ static bool is_by_order(const struct insn *i)
 	return code == 0x2 || code == 0x3 || code == 0x6 || code == 0x7 || (code >= 0xc && code <= 0xf);
 }
 
-/* Is v an index, from 2 on, by which elements of a usual size begin at `away` bytes? */
-static bool is_index_of(uint64_t v, uint64_t away)
-{
-	uint64_t size = v > 1 && v <= away && away % v == 0 ? away / v : 0;
+/* Where a value is, and what it was made of, at one time. */
+struct value_places {
+	struct insn_loc v[PLACES];
+	unsigned n;
+};
 
-	return size == 1 || size == 2 || size == 4 || size == 8;
+static bool has_place(const struct value_places *p, const struct insn_loc *l)
+{
+	for (unsigned k = 0; k < p->n; k++) {
+		const struct insn_loc *o = &p->v[k];
+
+		if (o->where != l->where)
+			continue;
+		if (l->where == INSN_IN_REG ? o->reg == l->reg
+					    : o->addr < l->addr + l->len && l->addr < o->addr + o->len)
+			return true;
+	}
+	return false;
+}
+
+static void add_place(struct value_places *p, const struct insn_loc *l)
+{
+	if (p->n < PLACES && l->where != INSN_NOWHERE && !has_place(p, l))
+		p->v[p->n++] = *l;
+}
+
+static void add_register(struct value_places *p, unsigned reg)
+{
+	struct insn_loc l = {.where = INSN_IN_REG, .reg = reg, .len = 8};
+
+	if (reg != INSN_NO_REG)
+		add_place(p, &l);
+}
+
+/* Back over the instruction. */
+static void places_before(struct value_places *p, const struct insn *i)
+{
+	struct value_places before = {.n = 0};
+
+	for (unsigned k = 0; k < p->n; k++) {
+		struct insn_origin o;
+
+		insn_origin(i, &p->v[k], &o);
+		if (o.effect == INSN_KEEPS)
+			add_place(&before, &p->v[k]);
+		else
+			for (unsigned j = 0; j < o.n; j++)
+				add_place(&before, &o.from[j]);
+	}
+	*p = before;
+}
+
+/* Back over a function that was called: what is not kept was set in it. */
+static void keep_over_call(struct value_places *p)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < p->n; k++)
+		if (p->v[k].where != INSN_IN_REG || flow_calls_keep(p->v[k].reg))
+			p->v[n++] = p->v[k];
+	p->n = n;
+}
+
+#define IN_RECORDER 2
+/* One instruction back. 0; 1: it cannot be gone on; IN_RECORDER: that was a function of the recorder's; -1. */
+static int back(struct explain *x, struct user_regs_struct *r, uint8_t *code, struct insn *i, struct err *e)
+{
+	struct err ignored;
+	struct stop stop;
+
+	if (cursor_back_step(&x->t, x->t.in.seg.tid, &stop, e))
+		return -1;
+	if (stop.kind != STOP_STEP)
+		return 1;
+	if (explain_regs(x, x->t.in.seg.tid, r, &ignored))
+		return 1;
+	return visibility_is_shim(&x->t.visibility, r->rip) ? IN_RECORDER : explain_insn(x, r, code, i, &ignored) != 0;
+}
+
+/* It stands at a comparison of l: the places from which that was copied. */
+static int copied_from(struct explain *x, const struct insn_loc *l, struct value_places *p, struct err *e)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct insn_loc at = *l;
+	struct insn i;
+
+	add_place(p, &at);
+	for (unsigned n = 0; n < COPY_STEPS; n++) {
+		struct insn_origin o;
+		int got = back(x, &r, code, &i, e);
+
+		if (got)
+			return got < 0 ? -1 : 0;
+		insn_origin(&i, &at, &o);
+		if (o.effect == INSN_KEEPS)
+			continue;
+		if (o.effect != INSN_COPIES)
+			return 0;
+		at = o.from[0];
+		add_place(p, &at);
+	}
+	return 0;
+}
+
+/*
+ * It stands at a comparison of l, before and afterwards. Was the address of the write computed of the same value? 0: it
+ * was; 1: it was not, or that is not known; -1.
+ */
+static int is_used(struct explain *x, const struct write *w, const struct insn_loc *l, struct err *e)
+{
+	struct value_places compared = {.n = 0}, used = {.n = 0};
+	struct user_regs_struct then, r;
+	struct timeline_point at;
+	uint8_t code[INSN_BYTES];
+	bool same = false;
+	struct insn i;
+	int got;
+
+	if (cursor_where(&x->t, &at, e) || explain_regs(x, x->t.in.seg.tid, &then, e) ||
+	    copied_from(x, l, &compared, e) || cursor_goto_point(&x->t, &x->overrun.at, e))
+		return -1;
+	add_register(&used, w->base);
+	add_register(&used, w->index);
+	for (unsigned n = 0; n < USE_STEPS && used.n; n++) {
+		bool ignored;
+
+		got = back(x, &r, code, &i, e);
+		if (got == IN_RECORDER) {
+			keep_over_call(&used);
+			continue;
+		}
+		if (!got && insn_kind(&i) == INSN_RET) { /* over what was called */
+			keep_over_call(&used);
+			got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
+			if (!got && (explain_regs(x, x->t.in.seg.tid, &r, e) || explain_insn(x, &r, code, &i, e)))
+				got = -1;
+		}
+		if (got < 0)
+			return -1;
+		if (got)
+			break;
+		places_before(&used, &i);
+		same = flow_is_same_state(&then, &r);
+		if (same)
+			break;
+	}
+	for (unsigned k = 0; same && k < compared.n; k++)
+		if (has_place(&used, &compared.v[k]))
+			return cursor_goto_point(&x->t, &at, e) ? -1 : 0;
+	return cursor_goto_point(&x->t, &at, e) ? -1 : 1;
 }
 
 /* The two values that the instruction compares, which sets flags alone. */
@@ -54,10 +210,10 @@ static bool values_compared(struct explain *x, const struct user_regs_struct *r,
 }
 
 /*
- * It stands at a comparison. write: the address written to. Does it say of the index, or the address, that it is within
- * a bound?
+ * It stands at a comparison. Does it say of the index, from 2 on, or the address of the write that it is within a
+ * bound? 0: it does; 1: it does not; -1.
  */
-static bool lets_through(struct explain *x, uint64_t write, bool by_order, uint64_t *value, struct err *e)
+static int lets_through(struct explain *x, const struct write *w, bool by_order, uint64_t *value, struct err *e)
 {
 	const struct explain_overrun *o = &x->overrun;
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
@@ -68,25 +224,26 @@ static bool lets_through(struct explain *x, uint64_t write, bool by_order, uint6
 	uint64_t v[2];
 
 	if (explain_regs(x, x->t.in.seg.tid, &r, e) || explain_insn(x, &r, code, &i, e))
-		return false;
+		return 1;
 	insn_origin(&i, &flags, &origin);
 	if (!values_compared(x, &r, &i, &origin, v))
-		return false;
-	for (unsigned k = 0; k < 2; k++) {
-		if (v[k] == write && v[!k] >= write && v[!k] - o->lo <= 2 * o->len) { /* else it is another one's end */
-			*value = write;
-			return true;
-		}
-		if (by_order && is_index_of(v[k], write - o->lo) && v[!k] >= v[k] && v[!k] <= INT_MAX) {
-			*value = v[k];
-			return true;
-		}
+		return 1;
+	for (unsigned k = 0; k < origin.n; k++) {
+		int got = 1;
+
+		*value = v[k];
+		if (v[k] == w->addr && v[!k] >= w->addr && v[!k] - o->lo <= 2 * o->len) /* else another one's end */
+			return 0;
+		if (by_order && v[k] > 1 && v[k] * w->len == w->addr - o->lo && v[!k] >= v[k] && v[!k] <= INT_MAX)
+			got = is_used(x, w, &origin.from[k], e);
+		if (got <= 0)
+			return got;
 	}
-	return false;
+	return 1;
 }
 
-/* It stands at the write: the address in the array's own terms. 0: none. */
-static uint64_t address_written(struct explain *x, struct err *e)
+/* It stands at the write. */
+static struct write what_is_written(struct explain *x, struct err *e)
 {
 	struct insn_access v[INSN_ACCESSES];
 	struct user_regs_struct r;
@@ -96,16 +253,16 @@ static uint64_t address_written(struct explain *x, struct err *e)
 
 	if (explain_regs(x, x->t.in.seg.tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) ||
 	    !visibility_is_certain(&x->t.visibility, r.rip) || explain_insn(x, &r, code, &i, e))
-		return 0;
+		return (struct write){0};
 	n = insn_accesses(&i, v);
 	for (unsigned k = 0; k < n; k++)
 		if (v[k].writes && !v[k].stack && v[k].len <= 8 && v[k].addr >= x->overrun.lo)
-			return v[k].addr;
-	return 0;
+			return (struct write){v[k].addr, v[k].len, v[k].base, v[k].index};
+	return (struct write){0};
 }
 
-/* Back to such a comparison: 0, and the program stands at its branch; 1: there is none; -1. */
-static int to_guard(struct explain *x, uint64_t write, uint64_t *value, struct err *e)
+/* Back to such a comparison: 0, and the program stands at it; 1: there is none; -1. */
+static int to_guard(struct explain *x, const struct write *w, uint64_t *value, struct err *e)
 {
 	const struct condition any = {.from = 1, .to = INT_MAX};
 
@@ -125,10 +282,10 @@ static int to_guard(struct explain *x, uint64_t write, uint64_t *value, struct e
 			return -1;
 		by_order = is_by_order(&i);
 		got = flow_to_comparison(x, x->t.in.seg.tid, &o, e);
-		if (got < 0)
-			return -1;
-		if (!got && lets_through(x, write, by_order, value, e))
-			return 0;
+		if (!got)
+			got = lets_through(x, w, by_order, value, e);
+		if (got <= 0)
+			return got;
 		if (cursor_goto_point(&x->t, &branch, e))
 			return -1;
 	}
@@ -139,13 +296,14 @@ static int search(struct explain *x, struct err *e)
 {
 	const struct explain_overrun *o = &x->overrun;
 	struct inspect p = {0};
-	uint64_t write, value = 0;
+	uint64_t value = 0;
+	struct write w;
 	int r;
 
 	if (cursor_goto_point(&x->t, &o->at, e))
 		return -1;
-	write = address_written(x, e);
-	r = write ? to_guard(x, write, &value, e) : 1;
+	w = what_is_written(x, e);
+	r = w.addr ? to_guard(x, &w, &value, e) : 1;
 	if (r)
 		return r;
 	r = inspect_open(&p, x, e);
@@ -165,7 +323,7 @@ int because_of_guard(struct explain *x, struct err *e)
 	size_t before = x->chain.n;
 	int r;
 
-	if (!x->overrun.at.pc || end != END_COMPUTED)
+	if (!x->overrun.steps || x->overrun.steps != before || end != END_COMPUTED)
 		return 0;
 	explain_reopen(x);
 	explain_limit(x, GUARD_WORK);
@@ -174,7 +332,7 @@ int because_of_guard(struct explain *x, struct err *e)
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
 	if (r || x->chain.n == before) {
-		chain_cut(&x->chain, before);
+		explain_cut(x, before);
 		explain_end_instead(x, end, "%s", text ? text : "?");
 	} else {
 		explain_end_instead(x, END_COMPUTED, "the bound is not that of what was written to");

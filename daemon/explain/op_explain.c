@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "chain/condition.h"
 #include "chain/explain.h"
 #include "explain/damage.h"
 #include "explain/descriptor.h"
@@ -139,40 +139,16 @@ static bool names_counter(const struct explain *x)
 	return moved && str_starts(text, "for") && strchr(" (", text[3]);
 }
 
-/* The bytes of a line of source up to a comment at its end, and blanks. */
-static size_t code_length(const char *text)
-{
-	const char *comment = strstr(text, "/*");
-	size_t n = comment ? (size_t)(comment - text) : strlen(text);
-
-	while (n && strchr(" \t", text[n - 1]))
-		n--;
-	return n;
-}
-
 /*
  * Is the constant at which the chain ends one that no statement sets: the compiler has made it of what a condition had
  * found out before?
  */
 static bool names_test_only(const struct explain *x)
 {
-	static const char *const tests[] = {"while", "if", "assert"};
 	const struct step *last = &x->chain.v[x->chain.n - 1];
 	const char *text = json_string_value(json_object_get(last->location, "text"));
-	cleanup_free char *code = text ? xstrndup(text, code_length(text)) : NULL;
-	bool is = false;
 
-	if (x->end != END_CONSTANT || last->role != STEP_WRITE || !code)
-		return false;
-	text = code + strspn(code, " \t}");
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-		is |= str_starts(text, tests[i]) && strchr(" (", text[strlen(tests[i])]);
-	for (const char *s = text; is && (s = strchr(s, '=')); s++) /* it sets something, too */
-		if (s[1] == '=')
-			s++;
-		else if (!strchr("!<>", s[-1]))
-			return false;
-	return is && !strstr(text, "++") && !strstr(text, "--") && (!*text || text[strlen(text) - 1] != ';');
+	return x->end == END_CONSTANT && last->role == STEP_WRITE && text && condition_only_tests(text);
 }
 
 /* What could not be followed to its end is shown, and is no cause. */

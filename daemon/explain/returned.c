@@ -221,7 +221,7 @@ static bool was_kept(struct explain *x, size_t keep)
 {
 	if (!x->kept || x->kept > keep)
 		return false;
-	chain_cut(&x->chain, x->kept);
+	explain_cut(x, x->kept);
 	return true;
 }
 
@@ -248,13 +248,13 @@ int failure_returned(struct explain *x, struct err *e)
 
 		if (asked_for_another(x, numbers, bad, &turned)) {
 			/* before, the call looked for what is there; why this is not there, is not known */
-			chain_cut(&x->chain, before);
+			explain_cut(x, before);
 			explain_end_instead(x, END_UNKNOWN, "`%s' returns 0 for this argument", text);
 			return 0;
 		}
 	}
 	if (r || is_told(&x->chain, keep)) {
-		chain_cut(&x->chain, before);
+		explain_cut(x, before);
 		if (r && text && end == END_CONSTANT && before == keep + 1 && was_kept(x, keep))
 			explain_end_instead(x, END_COMPUTED, "the statement kept what `%s' returned, which is 0", text);
 		else if (r && text && end == END_CONSTANT && before == keep + 1) /* it never returned anything else */
@@ -264,7 +264,7 @@ int failure_returned(struct explain *x, struct err *e)
 		return 0;
 	}
 	while (x->chain.n > keep + 1)
-		chain_drop(&x->chain, keep);
+		explain_drop(x, keep);
 	explain_end_instead(x, END_TRANSITION, "since this statement `%s' returns 0", text);
 	return 0;
 }

@@ -216,7 +216,7 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 	if (last->at.event >= v->wait &&
 	    json_integer_value(json_object_get(last->thread, "id")) == (json_int_t)v->thread) {
 		/* what it has set itself, after its wait, is not what it waited for */
-		chain_cut(&x->chain, x->chain.n - 1);
+		explain_cut(x, x->chain.n - 1);
 		return 1;
 	}
 	if (wake <= v->wait && last->at.event >= v->wait) {

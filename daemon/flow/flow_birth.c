@@ -27,11 +27,16 @@ static bool is_null(const uint8_t v[8])
 	return !memcmp(v, null, sizeof(null));
 }
 
+static bool is_null_pointer(const struct flow *f)
+{
+	return f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f);
+}
+
 void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect, const uint8_t was[8])
 {
 	if (f->trial || is_on_stack(f->x, f->l.addr))
 		return;
-	if (copies && effect == INSN_COPIES && f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f)) {
+	if (copies && effect == INSN_COPIES && is_null_pointer(f)) {
 		f->x->kept = f->x->chain.n;
 		if (!f->x->emptied && !is_null(was))
 			f->x->emptied = f->x->chain.n;
@@ -46,9 +51,9 @@ static bool was_emptied(struct flow *f)
 {
 	struct explain *x = f->x;
 
-	if (f->trial || !x->emptied || x->emptied > x->chain.n || !flow_is_zero(f))
+	if (f->trial || !x->emptied || !is_null_pointer(f))
 		return false;
-	chain_cut(&x->chain, x->emptied);
+	explain_cut(x, x->emptied);
 	explain_end(
 		x, END_COMPUTED,
 		"the statement put a null pointer, which was there from the beginning, in the place of another one");
@@ -57,7 +62,7 @@ static bool was_emptied(struct flow *f)
 
 bool flow_begins_empty(struct flow *f)
 {
-	return f->last && f->pointer && !f->number && is_null(f->was) && was_emptied(f);
+	return f->last && is_null(f->was) && was_emptied(f);
 }
 
 /*
@@ -68,9 +73,9 @@ static bool was_kept(struct flow *f, const char *name)
 {
 	struct explain *x = f->x;
 
-	if (f->trial || !x->kept || x->kept > x->chain.n || !flow_is_zero(f))
+	if (f->trial || !x->kept || !is_null_pointer(f))
 		return false;
-	chain_cut(&x->chain, x->kept);
+	explain_cut(x, x->kept);
 	explain_end(x, END_COMPUTED, "the statement copied a null pointer, which %s was since it was allocated", name);
 	return true;
 }
@@ -121,7 +126,7 @@ int flow_at_birth(struct flow *f, const char *name, const char *function, const 
 			explain_end(x, END_FREED, "the memory was used after it was freed");
 		} else if (o->heap && o->len && f->l.addr + f->l.len > o->lo + o->len) {
 			/* a function that was told how many bytes, as xmalloc is, knows no more of it than malloc */
-			inspect_look_past(&p, o->heap ? o->len : 0, false);
+			inspect_look_past(&p, o->len, false);
 			inspect_step(&p, STEP_ALLOC, name, NULL, NULL,
 				     "%s allocated the block of %llu bytes, past whose end the value was read", who,
 				     (unsigned long long)o->len);

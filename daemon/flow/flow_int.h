@@ -16,6 +16,7 @@ struct flow {
 	struct timeline_point stored; /* in front of that write; pc 0: none */
 	uint8_t was[8]; /* the bytes that it replaced */
 	bool derived; /* since then, something was added to the value */
+	bool result; /* the value became what a function of libc's returned, and was in registers alone there */
 	bool compared; /* the value is one that was compared, perhaps as a part of a sum */
 	bool trial; /* one of several ways is tried */
 	uint64_t adds; /* the instruction that has added to its register last; 0: none */
@@ -54,6 +55,10 @@ struct flow_setter {
 	bool far; /* flow_far_back was tried */
 };
 void flow_setter_begin(struct flow_setter *s);
+/* Does a function keep the register for its caller? */
+bool flow_calls_keep(unsigned reg);
+/* Are the PC and the general registers the same? */
+bool flow_is_same_state(const struct user_regs_struct *a, const struct user_regs_struct *b);
 /* f->l is a register: back to what had set it: enum setter, or -1. Called again after SETTER_CALL, it goes on. */
 int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e);
 /*
@@ -67,12 +72,13 @@ int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, stru
  * is what the creator passed. 1: that is not where it came from; 2: it was another value: the chain has ended.
  */
 int flow_to_creator(struct flow *f, struct err *e);
-/*
- * GDB is attached at `here`, in a function of libc that copies: *dest and *source of the copy. 0: not known. The cursor
- * stands where it stood.
- */
-int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
-		      struct err *e);
+/* What a function of libc that copies was called with. entry.pc 0: that is not known. */
+struct flow_copy {
+	struct timeline_point entry; /* in front of its first instruction */
+	uint64_t dest, source, len;
+};
+/* GDB is attached at `here`, in such a function. The cursor stands where it stood. */
+int flow_copy_at(struct explain *x, const struct timeline_point *here, struct flow_copy *c, struct err *e);
 
 /* Where what the store i to l was meant for begins, as its registers have it. 0: that is not known. */
 uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l);

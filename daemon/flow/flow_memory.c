@@ -62,12 +62,12 @@ uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l)
 	return 0;
 }
 
-/* GDB is attached at `here`, in a function of libc that copies: back to its entry, and its registers. 0; 1: it is not
- * met, and the cursor may stand anywhere; -1. */
-static int to_entry_of_copy(struct explain *x, const struct timeline_point *here, struct user_regs_struct *r,
-			    struct err *e)
+/* GDB is attached at `here`, in a function of libc that copies: back to its entry. 0; 1: it is not met, and the cursor
+ * may stand anywhere; -1. */
+static int to_entry_of_copy(struct explain *x, const struct timeline_point *here, struct flow_copy *c, struct err *e)
 {
 	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)here->pc), *text = NULL;
+	struct user_regs_struct r;
 	struct stop stop = {0};
 	uint64_t offset = 0;
 	struct err ignored;
@@ -87,17 +87,21 @@ static int to_entry_of_copy(struct explain *x, const struct timeline_point *here
 		if (got)
 			return -1;
 	}
-	return (offset && stop.kind != STOP_BREAK) || explain_regs(x, x->t.in.seg.tid, r, &ignored);
+	if ((offset && stop.kind != STOP_BREAK) || explain_regs(x, x->t.in.seg.tid, &r, &ignored) ||
+	    cursor_where(&x->t, &c->entry, &ignored))
+		return 1;
+	c->dest = r.rdi;
+	c->source = r.rsi;
+	c->len = r.rdx;
+	return 0;
 }
 
-int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
-		      struct err *e)
+int flow_copy_at(struct explain *x, const struct timeline_point *here, struct flow_copy *c, struct err *e)
 {
-	struct user_regs_struct r;
-	int got = to_entry_of_copy(x, here, &r, e);
+	int got = to_entry_of_copy(x, here, c, e);
 
-	*dest = got ? 0 : r.rdi;
-	*source = got ? 0 : r.rsi;
+	if (got)
+		*c = (struct flow_copy){0};
 	return got < 0 || cursor_goto_point(&x->t, here, e) ? -1 : 0;
 }
 
@@ -105,16 +109,14 @@ int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint
  * p stands at a write of a function of libc's that copies or fills, which went past its object. Was its length a
  * negative number? Then that is followed: FLOW_ON, f is about it. FLOW_ENDED: it was not; -1.
  */
-static int turn_to_length(struct flow *f, struct inspect *p, struct err *e)
+static int turn_to_length(struct flow *f, struct inspect *p, const struct flow_copy *c, struct err *e)
 {
 	struct user_regs_struct r;
-	int got;
 
-	if (f->trial || !strstr(inspect_function(p, 0), "mem"))
+	if (f->trial || !strstr(inspect_function(p, 0), "mem") || !c->entry.pc || (int64_t)c->len >= 0)
 		return FLOW_ENDED;
-	got = to_entry_of_copy(f->x, &p->at, &r, e);
-	if (got || (int64_t)r.rdx >= 0)
-		return got < 0 ? -1 : FLOW_ENDED;
+	if (cursor_goto_point(&f->x->t, &c->entry, e) || explain_regs(f->x, f->x->t.in.seg.tid, &r, e))
+		return -1;
 	f->l = (struct insn_loc){.where = INSN_IN_REG, .reg = INSN_RDX, .len = 8};
 	f->pointer = f->number = f->derived = f->read_as_pointer = false;
 	f->last = 0;
@@ -126,13 +128,15 @@ static int turn_to_length(struct flow *f, struct inspect *p, struct err *e)
 static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before,
 		      const char *after, struct err *e)
 {
+	struct flow_copy copy = {0};
 	struct object meant, hit;
 	bool member;
-	uint64_t base = 0, source;
+	uint64_t base;
 
 	if (p->to_copy) {
-		if (flow_ends_of_copy(f->x, &p->at, &base, &source, e))
+		if (flow_copy_at(f->x, &p->at, &copy, e))
 			return -1;
+		base = copy.dest;
 	} else {
 		base = flow_base_of_store(i, &f->l);
 	}
@@ -155,9 +159,9 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 			     "this wrote past the end of %s (%llu bytes), and so to %s: it was %s, became %s",
 			     meant.name, (unsigned long long)meant.len, name, before, after);
 	if (!f->trial && f->l.addr >= meant.lo + meant.len)
-		f->x->overrun = (struct explain_overrun){p->at, meant.lo, meant.len};
+		f->x->overrun = (struct explain_overrun){p->at, meant.lo, meant.len, f->x->chain.n};
 	if (p->to_copy) {
-		int turned = turn_to_length(f, p, e);
+		int turned = turn_to_length(f, p, &copy, e);
 
 		if (turned != FLOW_ENDED)
 			return turned < 0 ? -1 : FLOW_TURNED;
@@ -169,16 +173,16 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 /* A function of libc's has copied it, by way of a register that cannot be read: from its source. enum next, or -1. */
 static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_struct *r, const char *name, struct err *e)
 {
-	uint64_t dest, source;
 	struct insn_loc from = f->l;
+	struct flow_copy c;
 
-	if (flow_ends_of_copy(f->x, &p->at, &dest, &source, e))
+	if (flow_copy_at(f->x, &p->at, &c, e))
 		return -1;
-	if (!dest || !source || f->l.addr < dest) {
+	if (!c.dest || !c.source || f->l.addr < c.dest) {
 		explain_end(f->x, END_UNKNOWN, "the function that copied %s does not say from where", name);
 		return FLOW_ENDED;
 	}
-	from.addr = source + (f->l.addr - dest);
+	from.addr = c.source + (f->l.addr - c.dest);
 	return flow_go_on(f, r, &from, true);
 }
 
@@ -463,6 +467,7 @@ int flow_memory(struct flow *f, struct err *e)
 
 	if (f->to_memory)
 		return FLOW_ENDED;
+	f->result = false;
 	if (f->trial && f->mark)
 		return memory_unseen(f, e);
 	x->memory = f->l.addr;

@@ -16,13 +16,13 @@
 
 /* ---- registers ---- */
 
-/* Does a function keep it for its caller? (System V ABI) */
-static bool is_kept(unsigned reg)
+/* System V ABI */
+bool flow_calls_keep(unsigned reg)
 {
 	return reg == INSN_RBX || reg == INSN_RBP || reg == INSN_RSP || (reg >= INSN_R12 && reg <= INSN_R15);
 }
 
-static bool is_same_state(const struct user_regs_struct *a, const struct user_regs_struct *b)
+bool flow_is_same_state(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
 	bool same = a->rip == b->rip;
 
@@ -102,6 +102,43 @@ static int by_library(struct flow *f, struct err *e)
 		return why_refused(x, x->ways->timed_out, e);
 	if (r == FLOW_ENDED && f->l.len >= 4 && number_of(f) == UINT32_MAX)
 		return why_refused(x, x->ways->closed, e);
+	return r;
+}
+
+static bool is_readable(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
+{
+	uint8_t ignored[8];
+
+	for (unsigned k = 0; k < o->n; k++)
+		if (!flow_read(f->x, r, &o->from[k], ignored))
+			return false;
+	return true;
+}
+
+/*
+ * It stands in a function of libc's, which has made the value that it returned in registers that cannot be read: to
+ * libc's function that the program called. Only its call can be told.
+ */
+static int by_result(struct flow *f, struct err *e)
+{
+	const struct visibility *v = &f->x->t.visibility;
+	struct inspect p = {0};
+	size_t level = 0;
+	int r = FLOW_ENDED;
+
+	if (inspect_open(&p, f->x, e)) {
+		r = -1;
+	} else {
+		const char *who;
+
+		while (level + 1 < p.nframes && !visibility_is_shim(v, p.frames[level + 1].addr) &&
+		       !visibility_is_certain(v, p.frames[level + 1].addr))
+			level++;
+		who = inspect_function(&p, level);
+		inspect_step(&p, STEP_RETURN, NULL, NULL, NULL, "the value is the result of %s", who);
+		explain_end(f->x, END_COMPUTED, "the value is the result of %s, which was called here", who);
+	}
+	inspect_close(&p);
 	return r;
 }
 
@@ -309,7 +346,7 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 	enum insn_kind kind;
 	struct insn i;
 
-	if (is_same_state(was, now)) /* with a fault that is yet to come */
+	if (flow_is_same_state(was, now)) /* with a fault that is yet to come */
 		return SETTER_ON;
 	if (visibility_is_shim(&x->t.visibility, was->rip) && now->rsp == was->rsp &&
 	    !visibility_is_shim(&x->t.visibility, now->rip))
@@ -319,14 +356,14 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 			return SETTER_BEGIN;
 		if (now->rsp < was->rsp)
 			return SETTER_INSIDE;
-		return is_kept(f->l.reg) ? SETTER_ON : SETTER_LIBRARY;
+		return flow_calls_keep(f->l.reg) ? SETTER_ON : SETTER_LIBRARY;
 	}
 	if (explain_insn(x, was, code, &i, e))
 		return -1;
 	kind = insn_kind(&i);
 	if (kind == INSN_CALL && visibility_is_shim(&x->t.visibility, back) && back != was->rip + insn_len(&i))
 		return SETTER_BEGIN;
-	if (kind == INSN_RET && is_kept(f->l.reg) && f->l.reg != INSN_RSP && now->rsp > was->rsp) {
+	if (kind == INSN_RET && flow_calls_keep(f->l.reg) && f->l.reg != INSN_RSP && now->rsp > was->rsp) {
 		int r = skip_callee(f, was->rsp, e);
 
 		if (r || f->ended)
@@ -336,10 +373,14 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 	}
 	if (kind == INSN_RET && note_return(f, was->rsp, e))
 		return -1;
+	if (visibility_is_certain(&x->t.visibility, was->rip))
+		f->result = false; /* an argument of the function */
+	else if (kind == INSN_RET && f->l.reg == INSN_RAX)
+		f->result |= visibility_is_certain(&x->t.visibility, now->rip);
 	insn_origin(&i, &f->l, &s->origin);
 	if (s->origin.effect != INSN_KEEPS)
 		return SETTER_INSN;
-	return kind == INSN_CALL && !is_kept(f->l.reg) ? SETTER_CALL : SETTER_ON;
+	return kind == INSN_CALL && !flow_calls_keep(f->l.reg) ? SETTER_CALL : SETTER_ON;
 }
 
 /* By breakpoints. SETTER_ON: the search by steps goes on from s->regs. */
@@ -354,7 +395,7 @@ static int far_back(struct flow *f, struct flow_setter *s, struct err *e)
 	if (f->mark || f->l.reg == INSN_RSP || f->l.reg >= INSN_XMM0 ||
 	    visibility_is_shim(&f->x->t.visibility, s->regs.rip))
 		return SETTER_ON;
-	r = flow_far_back(f, is_kept(f->l.reg), &s->regs, e);
+	r = flow_far_back(f, flow_calls_keep(f->l.reg), &s->regs, e);
 	if (r)
 		return r < 0 ? -1 : SETTER_ON;
 	if (explain_insn(f->x, &s->regs, code, &i, e))
@@ -474,6 +515,8 @@ static int pointer_first(struct flow *f, struct insn_origin *o, struct err *e)
 /* In front of the instruction that put it there. */
 static int set_here(struct flow *f, const struct user_regs_struct *was, struct insn_origin *o, struct err *e)
 {
+	if (f->result && !is_readable(f, was, o))
+		return by_result(f, e);
 	if (o->what.len < f->l.len && o->effect != INSN_SETS) {
 		/* the rest comes from elsewhere, as an upper half that is 0 */
 		if (o->what.off != f->l.off) {

@@ -114,7 +114,7 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	x->until = until;
 	if (got)
 		return -1;
-	chain_cut(&x->chain, before);
+	explain_cut(x, before);
 	explain_reopen(x);
 	x->memory = memory;
 	if (!one.crossed)

@@ -161,24 +161,12 @@ const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_str
 	return best;
 }
 
-/* A function of libc's computes in registers that cannot be read. */
-static bool is_in_libc(const struct flow *f, const struct user_regs_struct *r)
-{
-	const struct visibility *v = &f->x->t.visibility;
-
-	return !visibility_is_shim(v, r->rip) && !visibility_is_certain(v, r->rip);
-}
-
 /* *l, which the instruction in front of which it stands has written, comes from `from`. */
 int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct insn_loc *from, bool exactly)
 {
 	uint8_t v[8];
 	unsigned n = from->len < f->l.len ? from->len : f->l.len;
 
-	if (!flow_read(f->x, r, from, v) && is_in_libc(f, r)) {
-		explain_end(f->x, END_INPUT, "the value came from outside: a function of the library made it");
-		return FLOW_ENDED;
-	}
 	if (!flow_read(f->x, r, from, v)) {
 		explain_end(f->x, END_UNKNOWN, "the value came from %s, which cannot be read",
 			    from->where == INSN_IN_MEM ? "memory" : insn_reg_name(from->reg));

@@ -65,7 +65,7 @@ static bool read_from(struct flow *f, const struct insn_loc *from, const struct 
 	if (cursor_goto_point(&x->t, at, e) || explain_regs(x, f->tid, &r, e) || !flow_read(x, &r, &one.l, one.value) ||
 	    x->ways->flow_on(&one, e))
 		return false;
-	chain_cut(&x->chain, before);
+	explain_cut(x, before);
 	explain_reopen(x);
 	*l = one.l;
 	memcpy(value, one.value, 8);
@@ -243,7 +243,7 @@ static int is_counter(struct explain *x, pid_t tid, const struct insn_loc *from,
 	if (x->ways->flow_on(&one, e))
 		return -1;
 	counted = x->counted;
-	chain_cut(&x->chain, before);
+	explain_cut(x, before);
 	explain_reopen(x);
 	return counted;
 }

@@ -17,9 +17,7 @@
 #define POLL_MS 2
 #define STOPS_ASK 256
 #define MANY_OF_ALL 50 /* stops in a segment: it is known for one with stops then */
-#define MANY_LATER                                                                                                     \
-	16 /* the same if only the last stop is wanted, and SEGCUR_MANY of them have been counted already              \
-	    */
+#define MANY_LATER 16 /* the same if the last stop is wanted, and SEGCUR_MANY are counted already */
 #define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
 
 struct run {

@@ -115,7 +115,7 @@ static int by_copy(struct why *w, struct why_operand *o, struct why_step *s, str
 {
 	const char *who = inspect_function(p, 0);
 	struct why_operand *from;
-	uint64_t dest, source;
+	struct flow_copy c;
 
 	if (strstr(who, "memset") || strstr(who, "bzero")) {
 		s->words = str_fmt("%s filled it", who);
@@ -123,12 +123,12 @@ static int by_copy(struct why *w, struct why_operand *o, struct why_step *s, str
 		return 0;
 	}
 	s->words = str_fmt("%s copied it", who);
-	if (flow_ends_of_copy(&w->x, &p->at, &dest, &source, e))
+	if (flow_copy_at(&w->x, &p->at, &c, e))
 		return -1;
 	from = why_operand_new(&o->l, s->tid);
 	from->at = s->at;
-	from->l.addr = source + (o->l.addr - dest);
-	if (!dest || !source || o->l.addr < dest || !flow_read(&w->x, NULL, &from->l, from->value) ||
+	from->l.addr = c.source + (o->l.addr - c.dest);
+	if (!c.dest || !c.source || o->l.addr < c.dest || !flow_read(&w->x, NULL, &from->l, from->value) ||
 	    memcmp(from->value, o->value, o->l.len)) {
 		step_end(s, END_UNKNOWN, "the function that copied it does not say from where");
 		why_operand_fini(from);

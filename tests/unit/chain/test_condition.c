@@ -179,11 +179,34 @@ static void of_numbers(void **state)
 			fail_msg("`%s'", others[i]);
 }
 
+static void only_tests(void **state)
+{
+	static const char *const do_not[] = {"\tif (p) f();",	    "\tif (p) f(); // unless it is done",
+					     "\tif (p) f(\"/*\");", "\tif (p) f(); /* = */",
+					     "\tif ((p = next()))", "\twhile (n--) // all",
+					     "\tiffy(p)",	    "\tx = 0; // if (p)",
+					     "\t/* if (p) */",	    ""},
+				 *const do_[] = {"\tif (p)",
+						 "\tif (p) // f();",
+						 "\tif (p) // i++, or i = 2",
+						 "\t} while (p != q) /* f(); */ ",
+						 "\tif (strcmp(p, \"i++;\") <= 0 || c == ';' || c == '=') {",
+						 "\tassert(p &&"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(do_not) / sizeof(do_not[0]); i++)
+		if (condition_only_tests(do_not[i]))
+			fail_msg("`%s'", do_not[i]);
+	for (size_t i = 0; i < sizeof(do_) / sizeof(do_[0]); i++)
+		if (!condition_only_tests(do_[i]))
+			fail_msg("`%s'", do_[i]);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(around), cmocka_unit_test(assigned_array),
-					   cmocka_unit_test(of_loops), cmocka_unit_test(list_walked),
-					   cmocka_unit_test(of_numbers)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(around),	 cmocka_unit_test(assigned_array),
+					   cmocka_unit_test(of_loops),	 cmocka_unit_test(list_walked),
+					   cmocka_unit_test(of_numbers), cmocka_unit_test(only_tests)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
