@@ -115,10 +115,7 @@ static bool is_readable(struct flow *f, const struct user_regs_struct *r, const 
 	return true;
 }
 
-/*
- * It stands in a function of libc's, which has made the value that it returned in registers that cannot be read: to
- * libc's function that the program called. Only its call can be told.
- */
+/* It stands in a function of libc's, which has made there what it returned: only that it was called says something. */
 static int by_result(struct flow *f, struct err *e)
 {
 	const struct visibility *v = &f->x->t.visibility;
@@ -543,8 +540,11 @@ static int set_here(struct flow *f, const struct user_regs_struct *was, struct i
 	if (is_null_sum(f, was, o) && pointer_first(f, o, e))
 		return -1;
 	if (flow_is_made(f, was, o)) {
-		int r = tell_made(f, o, was, e) ? -1 : flow_lost_update(f, o, e);
+		int r;
 
+		if (f->result && o->effect != INSN_SETS)
+			return by_result(f, e);
+		r = tell_made(f, o, was, e) ? -1 : flow_lost_update(f, o, e);
 		if (r)
 			return r;
 	}
