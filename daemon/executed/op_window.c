@@ -93,10 +93,10 @@ static int replay(struct finding *f, const struct instrument_ops *ops, const str
 	struct nav nav;
 	int r;
 
+	instrument_init(i, ops, f);
 	if (nav_init_whole(&nav, s->rec, s->process, f->ctx, e))
 		return -1;
 	f->last = to;
-	instrument_init(i, ops, f);
 	r = instrument_run(i, &nav, from, to, e);
 	nav_fini(&nav);
 	return r;
@@ -338,7 +338,6 @@ static int measure(struct finding *f, double since, json_t **result, struct err 
 	f->at.event = f->parting.bad ? f->parting.bad : f->bad.total; /* if nothing was executed after it */
 	f->thread = f->parting.other;
 	places_init(&f->places, f->bad.rec);
-	memset(&i, 0, sizeof(i));
 	r = count_bad(f, &i, e);
 	if (!r && !(*result = result_of(f, &i.report, since, e)))
 		r = -1;
