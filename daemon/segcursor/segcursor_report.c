@@ -464,6 +464,8 @@ static int marked(struct reporting *g, struct trace *t, uint64_t pc, uint64_t *a
 
 	if (trace_read(t->pid, g->walk.ask.nmarks_at, &n, sizeof(n), e))
 		return -1;
+	if (n > REPLAY_WALK_MARKS)
+		return err_set(e, ERR_INTERNAL, "the copy %d has damaged its translated code", (int)t->pid);
 	v = xcalloc(n + 1ul, sizeof(*v));
 	if (!trace_read(t->pid, g->walk.ask.marks_at, v, n * sizeof(*v), e)) {
 		for (uint32_t k = 0; k < n; k++)

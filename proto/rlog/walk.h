@@ -22,6 +22,7 @@
 #define REPLAY_WALK_STACK 65536 /* bytes after the struct */
 #define REPLAY_WALK_WATCHES 4
 #define REPLAY_WALK_LOG 256
+#define REPLAY_WALK_MARKS (1u << 20)
 
 enum replay_walk_state {
 	REPLAY_WALK_NTH = 1, /* at a place, or after the change of a word */
@@ -98,7 +99,7 @@ struct replay_walk {
 	uint64_t can_resume; /* the shim's; 0: of an older recorder */
 	/* The shim's: addresses of their number (32 bits), and of pairs: translated code, and the instruction whose
 	 * copy begins there; 0: of an older recorder. */
-	uint64_t nmarks_at, marks_at;
+	uint64_t nmarks_at, marks_at; /* at most REPLAY_WALK_MARKS */
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
 #include "record/dbt/xlate.h"
+#include "rlog/walk.h"
 
 #include <stddef.h>
 
@@ -19,7 +20,7 @@
 #define BLOCKS (1u << 19) /* a power of two */
 #define QUICK (1u << 20)
 #define XLATE_WRITABLE 32
-#define MARKS (1u << 20)
+#define MARKS REPLAY_WALK_MARKS
 #define FRESH_INSNS 16 /* of a block that is compared with the original */
 #define FRESH_BYTES (FRESH_INSNS * 15)
 #define EXIT_BYTES 20 /* of an exit, and no less than of a jump in its place */
