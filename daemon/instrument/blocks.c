@@ -58,6 +58,7 @@ static uint8_t *place(struct blocks *b, uint64_t addr)
 		*c = xcalloc(CHUNK / GRAIN, 1);
 		b->chunk = xreallocarray(b->chunk, b->chunks + 1, sizeof(*b->chunk));
 		b->chunk[b->chunks++] = (struct blocks_chunk){LO + (addr - LO) / CHUNK * CHUNK, *c};
+		b->above |= !REPORT_HEAP_PART(addr);
 	}
 	return &(*c)[(addr - LO) % CHUNK / GRAIN];
 }

@@ -33,6 +33,7 @@ struct blocks {
 		uint8_t *map;
 	} * chunk; /* those pieces of the map that there are */
 	size_t chunks;
+	bool above; /* some of them are not in the part that filters know (REPORT_HEAP_PART) */
 };
 
 /* Where the arenas are: [BLOCKS_LO, BLOCKS_HI). */
@@ -69,7 +70,10 @@ void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at);
  */
 int blocks_read(struct blocks *b, pid_t pid, struct err *e);
 
-/* Writes a shadow of it (rlog/report.h) to this address in a stopped process, where all is 0; at most so many bytes. */
+/*
+ * Writes a shadow of it (rlog/report.h) to this address in a stopped process, where all is 0; at most so many bytes.
+ * Not if b->above.
+ */
 int blocks_write_shadow(const struct blocks *b, pid_t pid, uint64_t at, struct err *e);
 uint64_t blocks_shadow_bytes(const struct blocks *b);
 

@@ -232,13 +232,14 @@ static void on_ret(struct instrument *i, uint64_t sp)
  */
 bool instrument_ask(struct instrument *i, const struct instrument_insn *x, size_t id)
 {
+	if (!instrument_has_hits(i))
+		return false;
 	if (!i->report.filter || x == i->string)
 		return true;
-	if (i->questions == REPORT_ONLY_MAX)
-		return false;
-	i->question[i->questions++] = (struct instrument_question){
-		.id = id, .event = i->event, .steps = i->steps, .pc = x->pc, .operand = i->operand};
-	return true;
+	if (i->questions < REPORT_ONLY_MAX)
+		i->question[i->questions++] = (struct instrument_question){
+			.id = id, .event = i->event, .steps = i->steps, .pc = x->pc, .operand = i->operand};
+	return false;
 }
 
 static bool is_step(enum replay_report_kind kind)
@@ -261,6 +262,7 @@ static size_t again(void *ctx, uint64_t *pcs)
 			pcs[n++] = i->question[k].pc;
 	}
 	i->again.on = n != 0;
+	i->lost = i->report.lost;
 	i->again.event = i->again.from;
 	i->again.steps = 0;
 	i->again.n = n;
@@ -285,14 +287,14 @@ static void answer(struct instrument *i, uint64_t pc, uint64_t operand)
 		    q->operand != operand)
 			continue;
 		q->answered = true;
-		i->ops->position(i->ctx, i, q->id, i->again.hits[at]);
+		i->ops->position(i->ctx, i, q->id, pc, i->again.hits[at]);
 	}
 }
 
 static void once_more(struct instrument *i, enum replay_report_kind kind, const uint64_t *v)
 {
 	i->again.steps += is_step(kind);
-	if (kind == REPORT_ACCESS)
+	if (kind == REPORT_ACCESS && instrument_has_hits(i))
 		answer(i, v[0] & REPORT_PC_MASK, v[1]);
 	if (kind != REPORT_EVENT)
 		return;
@@ -429,7 +431,10 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 		i->steps += is_step(kind);
 		k += words[kind];
 	}
-	return i->enough && !i->again.on ? err_set(e, ERR_CANCELLED, "the consumer has enough") : 0;
+	if (i->again.on)
+		return 0;
+	i->enough |= i->report.most && i->accesses > i->report.most;
+	return i->enough ? err_set(e, ERR_CANCELLED, "the consumer has enough") : 0;
 }
 
 static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err *e)
@@ -443,6 +448,7 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	i->again.on = false;
 	i->again.from = i->event;
 	i->questions = 0;
+	i->lost = i->report.lost;
 	i->between = true;
 	i->t = t;
 	i->in = in;
@@ -485,6 +491,9 @@ static const struct segcur_report_ops report_ops = {.begun = begun,
 
 void instrument_here(const struct instrument *i, const struct instrument_insn *x, struct timeline_point *p)
 {
+	*p = (struct timeline_point){.event = i->event};
+	if (!instrument_has_hits(i))
+		return;
 	*p = (struct timeline_point){i->event, x->pc, x->hits};
 	if (visibility_is_certain(&i->visibility, x->pc))
 		return;

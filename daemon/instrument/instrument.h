@@ -93,8 +93,8 @@ struct instrument_ops {
 	 * of segcursor_report.h. Without insn.
 	 */
 	int (*shadow)(void *ctx, struct instrument *i, pid_t pid, uint64_t at, struct err *e);
-	/* The hits that were asked for; id: the caller's. */
-	void (*position)(void *ctx, struct instrument *i, size_t id, uint64_t hits);
+	/* The position's pc and hits that were asked for; id: the caller's. */
+	void (*position)(void *ctx, struct instrument *i, size_t id, uint64_t pc, uint64_t hits);
 	/* After all else of each segment; it ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);
@@ -125,7 +125,8 @@ struct instrument {
 	struct instrument_stack *stack; /* of that thread */
 	const struct segcur *in; /* while ops->begun is called */
 	unsigned block; /* see ops->heap */
-	bool enough; /* a consumer may set this: nothing more is told but the segment's end */
+	/* a consumer may set this: nothing more is told but the segment's end; so it is after report.most accesses */
+	bool enough;
 	/* counts, over all */
 	uint64_t accesses, irregular; /* irregular: not told, for it is not known what they access */
 	struct segcur_report report;
@@ -143,6 +144,7 @@ struct instrument {
 	uint64_t steps; /* in this segment: calls, returns and changes of the heap */
 	struct instrument_question *question; /* REPORT_ONLY_MAX */
 	size_t questions;
+	uint64_t lost; /* as of the report, when the copy began */
 	struct { /* while the copy's segments are told once more */
 		bool on;
 		uint64_t from; /* their beginning */
@@ -155,6 +157,12 @@ struct instrument {
 	struct trace *t;
 };
 
+/* Are hits, as they are now, those of positions? Not after entries of this copy were lost. */
+static inline bool instrument_has_hits(const struct instrument *i)
+{
+	return i->report.lost == i->lost;
+}
+
 /*
  * *p: the position of the instruction that is told, or, where that is in libc or in the loader, of the call in the
  * program that led there: the recorder calls functions of libc, too, so that passes there are not counted as a user's
@@ -163,8 +171,9 @@ struct instrument {
 void instrument_here(const struct instrument *i, const struct instrument_insn *x, struct timeline_point *p);
 
 /*
- * In access(), with a shadow: the hits of this access are wanted. Unless they are right already, ops->position tells
- * them before anything of the next copy is told, or instrument_run returns. false: there are too many questions.
+ * In access(): the hits of this access are wanted. true: they are right already. false: ops->position tells them before
+ * anything of the next copy is told, or instrument_run returns; or it does not, and they are not known: there are too
+ * many questions, the second copy did not come to this access, or entries were lost.
  */
 bool instrument_ask(struct instrument *i, const struct instrument_insn *x, size_t id);
 

@@ -24,11 +24,12 @@ static struct moment here(struct memcheck *m, uint64_t pc, uint64_t hits)
 	const struct instrument *i = &m->i;
 	struct moment d = {.event = i->event, .thread = i->thread};
 	uint64_t frames[STACKS_DEPTH];
+	bool has_hits = instrument_has_hits(i);
 	uint32_t n = 0;
 
 	if (pc)
 		frames[n++] = pc;
-	if (pc && visibility_is_certain(&i->visibility, pc)) {
+	if (pc && has_hits && visibility_is_certain(&i->visibility, pc)) {
 		d.pc = pc;
 		d.hits = hits;
 	}
@@ -37,7 +38,7 @@ static struct moment here(struct memcheck *m, uint64_t pc, uint64_t hits)
 
 		frames[n++] = f->pc;
 		/* the recorder calls functions of libc, too: there, its own calls would count */
-		if (d.pc || !visibility_is_certain(&i->visibility, f->pc))
+		if (d.pc || !has_hits || !visibility_is_certain(&i->visibility, f->pc))
 			continue;
 		d.event = f->event;
 		d.pc = f->pc;
@@ -120,16 +121,17 @@ static void on_bad(struct memcheck *m, const struct instrument_access *a, uint64
 	at = here(m, a->insn->pc, a->insn->hits);
 	f = memcheck_add(m, kind, &at, a->writes, a->addr, a->len,
 			 find(m, kind, at.stack, a->writes) ? NULL : blocks_near(&m->blocks, bad));
-	/* the event alone is a position, too */
+	/* until the hits are told, and if they never are, the event alone is its position */
 	if (f && at.pc == a->insn->pc && !instrument_ask(&m->i, a->insn, (size_t)(f - m->v)))
 		f->at.pc = f->at.hits = 0;
 }
 
-static void position(void *ctx, struct instrument *i, size_t id, uint64_t hits)
+static void position(void *ctx, struct instrument *i, size_t id, uint64_t pc, uint64_t hits)
 {
 	struct memcheck *m = ctx;
 
 	(void)i;
+	m->v[id].at.pc = pc;
 	m->v[id].at.hits = hits;
 }
 
@@ -154,7 +156,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	struct memcheck *m = ctx;
 	uint64_t bad;
 
-	i->enough |= m->most && i->accesses > m->most;
+	(void)i;
 	if (a->insn->shape.jumps) {
 		m->jump.pc = a->insn->pc;
 		m->jump.slot = a->addr;
@@ -356,11 +358,14 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 		follow_begun(&m->follow);
 	else if (strings_known(&m->strings, t->pid, i->thread, &i->report, e))
 		return -1;
-	if (m->known && m->unseen == missed)
-		return 0;
-	m->known = true;
-	m->unseen = missed;
-	return blocks_read(&m->blocks, t->pid, e);
+	if (!m->known || m->unseen != missed) {
+		m->known = true;
+		m->unseen = missed;
+		if (blocks_read(&m->blocks, t->pid, e))
+			return -1;
+	}
+	i->report.above |= m->blocks.above;
+	return 0;
 }
 
 static bool cancelled(void *ctx)

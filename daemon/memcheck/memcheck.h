@@ -45,7 +45,6 @@ struct memcheck {
 	struct unwritten_follow follow;
 	bool follows; /* what was never written */
 	bool first; /* it ends at the first finding that is an error for certain: memcheck_is_error */
-	uint64_t most; /* and after so many accesses; 0: no limit */
 	struct timeline *tl; /* borrowed, while it runs */
 	struct {
 		uint64_t pc, slot; /* slot: the word that it reads */

@@ -277,7 +277,7 @@ int memcheck_first_error(struct rec *rec, uint32_t process, struct op_ctx *ctx, 
 	c.m.cancelled = cancelled;
 	c.m.ctx = &c;
 	c.m.first = true;
-	c.m.most = most;
+	c.m.i.report.most = most;
 	r = run(&c, e);
 	for (size_t k = 0; !r && k < c.m.n && !*finding; k++)
 		if (memcheck_is_error(&c.m.v[k]))

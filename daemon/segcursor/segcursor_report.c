@@ -41,7 +41,7 @@ struct reporting {
 	struct trace_walk walk;
 	unsigned asleep; /* consecutive checks at which it waited for another thread, which the copy lacks */
 	uint64_t most_ns; /* of CPU time; after that it has gone past its end, or waits in a loop for another thread */
-	bool past; /* it has taken more than that */
+	bool past; /* it has taken more than that, or has made more accesses than the consumer wants to be told of */
 	uint64_t *v; /* entries that were taken out... */
 	size_t n, room; /* ... and not told yet: words */
 	bool failed; /* the consumer has, while the copy ran */
@@ -392,13 +392,24 @@ static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 	return segment_is_over(&g->in->seg, t->pid, over, e);
 }
 
+/* What the filter leaves out is counted, but does not fill the report. */
+static bool has_made_enough(const struct reporting *g)
+{
+	struct err ignored;
+	uint64_t n;
+
+	return g->r->most && !g->onlys &&
+	       !trace_read(g->pid, g->at + offsetof(struct replay_report, accesses), &n, sizeof(n), &ignored) &&
+	       n > g->r->most;
+}
+
 static bool cancelled(void *ctx)
 {
 	struct reporting *g = ctx;
 	struct err ignored;
 	uint64_t ns;
 
-	g->past = !trace_cpu_ns(g->pid, &ns, &ignored) && ns > g->most_ns;
+	g->past = (!trace_cpu_ns(g->pid, &ns, &ignored) && ns > g->most_ns) || has_made_enough(g);
 	return g->past || (g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx));
 }
 
@@ -667,13 +678,22 @@ static int once_more(struct reporting *g, uint64_t to, struct err *e)
 	return got;
 }
 
+/* What is asked for while they are told is answered also if the consumer has enough, which ends them. */
+static int passes(struct reporting *g, uint64_t to, struct err *e)
+{
+	struct err other;
+	int got = pass(g, e);
+
+	return once_more(g, to, got ? &other : e) ? -1 : got;
+}
+
 int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n, uint64_t to, struct shim_frames *o,
 			   struct err *e)
 {
 	struct segcur in = {.n = to - 1, .shim_frames = o};
 	struct reporting g = {.r = r, .in = &in, .copy = &in.base};
 	struct goal goal = {0};
-	struct err why, other;
+	struct err why;
 	int got;
 
 	in.interrupted = waits_in_vain;
@@ -682,9 +702,7 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 		return err_set(e, ERR_USAGE,
 			       "this recording was made by an older recorder, or with --malloc system: its heap and "
 			       "its accesses cannot be examined");
-	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || pass(&g, e) ? -1 : 0;
-	if (once_more(&g, to, got ? &other : e))
-		got = -1;
+	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || passes(&g, to, e) ? -1 : 0;
 	breaks_fini(&goal.stop);
 	note_event(r, t, to);
 	free(g.v);

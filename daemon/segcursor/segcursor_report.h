@@ -37,6 +37,8 @@ struct segcur_report {
 	bool args; /* the arguments of calls are reported (REPORT_ARGS) */
 	bool every; /* each instruction has an entry (REPORT_INSN) */
 	bool loaded; /* what libc loads has entries (REPORT_LOADED) */
+	uint64_t most; /* a copy with a filter ends early when it has made more accesses since its last entries; 0:
+			  never */
 	uint64_t most_ns; /* segcursor_report.c: of CPU time, for a segment whose end is an event; 0: not known yet */
 	uint8_t last[RLOG_MAX_THREADS]; /* by thread: the kind of its last event so far, 0: none; its own */
 	/* Results, which add up over segments. */
@@ -45,7 +47,7 @@ struct segcur_report {
 	uint64_t lost; /* entries for which there was no room */
 	uint64_t broken; /* segments that ended in a fault of the program's */
 	uint64_t accesses; /* that translated code has counted: with a filter */
-	bool above; /* its own: the heap has arenas of which filters know nothing */
+	bool above; /* the heap has arenas of which filters know nothing; the consumer may set it in begun() */
 	/* Not results, of this copy: see replay_report; the consumer's, set in begun(). */
 	const uint64_t *word;
 	size_t words;
