@@ -22,7 +22,6 @@
 #define XLATE_WRITABLE 32
 #define MARKS REPLAY_WALK_MARKS
 #define FRESH_INSNS 16 /* of a block that is compared with the original */
-#define FRESH_BYTES (FRESH_INSNS * 15)
 #define EXIT_BYTES 20 /* of an exit, and no less than of a jump in its place */
 #define NATIVE 32 /* calls into the recorder inside each other; 8 bytes each: their offsets are a byte */
 
@@ -137,8 +136,8 @@ void xlate_put_load(struct cache *c, const struct xlate_word *w);
 
 /*
  * xlate_fresh.c: code that can change without a call of the kernel. Finds the mappings that have such code, once; is pc
- * in one? Compares len bytes at pc with what they are now, at the start of a block: SITE_STALE if they differ. At most
- * FRESH_BYTES. Changes no flag.
+ * in one? Compares len bytes at pc with what they are now, at the start of a block: SITE_STALE if they differ.
+ * Changes no flag.
  */
 void xlate_find_writable(struct xlate *x);
 int xlate_is_writable(const struct xlate *x, uint64_t pc);
