@@ -58,7 +58,7 @@ enum replay_report_kind {
 #define REPORT_BLOCK_INNER 2u /* not the program's translated code asked for it, but what the recorder called */
 #define REPORT_BLOCK_MOVED 4u /* the bytes of the block that is freed next are copied into it */
 
-/* Which accesses have entries; those of calls and jumps by memory always do, if `args`. */
+/* Which accesses have entries. If `args`, those of calls and jumps whose arguments are reported have them, too. */
 enum replay_report_filter {
 	REPORT_ALL = 0, /* then all arguments and results are reported, too */
 	REPORT_HEAP, /* in the lower part of the heap's arenas (REPORT_HEAP_PART), or with operands of unknown size */
@@ -87,7 +87,7 @@ struct replay_report {
 	uint64_t onlys, only[REPORT_ONLY_MAX];
 	/*
 	 * With a filter, arguments and results are reported of calls and jumps by words at these fixed addresses (an
-	 * array, in ascending order), and of none that is made inside such a call.
+	 * array, in ascending order). Of such calls inside each other, the outermost one's result is reported.
 	 */
 	uint64_t words, word_at;
 	uint64_t called_sp; /* where the return address of such a call stands that has not returned; 0: there is none */

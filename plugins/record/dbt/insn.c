@@ -265,6 +265,11 @@ static int is_own(const uint8_t *p, const struct insn *i)
 	return 0;
 }
 
+uint64_t insn_rip_target(const uint8_t *p, const struct insn *i)
+{
+	return (uint64_t)p + i->len + (uint64_t)(int64_t)read32(p + i->rip_at);
+}
+
 uint8_t insn_extension(const uint8_t *p, const struct insn *i)
 {
 	if (!i->vex)
@@ -282,7 +287,7 @@ uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *re
 	if (!touches(p, i) || is_own(p, i) || (i->vex == 4 && mod == 1))
 		return 0;
 	if (i->rip_at)
-		return (uint64_t)p + i->len + (uint64_t)(int64_t)read32(p + i->rip_at);
+		return insn_rip_target(p, i);
 	if (rm == 4) {
 		unsigned sib = *at++, index = (sib >> 3 & 7) | (extension & 2 ? 8 : 0);
 

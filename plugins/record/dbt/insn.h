@@ -34,6 +34,8 @@ struct insn {
 /* Decodes what stands at p, as if it were to run there. It must be readable; an invalid one is a STOP. */
 void insn_decode(const uint8_t *p, struct insn *i);
 
+/* Where its operand lies, which is relative to RIP: rip_at is not 0. */
+uint64_t insn_rip_target(const uint8_t *p, const struct insn *i);
 /* X (2) and B (1) of REX, VEX or EVEX: they extend the index and the base of the operand in memory. */
 uint8_t insn_extension(const uint8_t *p, const struct insn *i);
 /*

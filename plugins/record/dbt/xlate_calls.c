@@ -5,8 +5,6 @@
  */
 #include "record/dbt/xlate_entry.h"
 
-#include <string.h>
-
 /* Is addr in `word`? */
 static int is_word(const struct replay_report *r, uint64_t addr)
 {
@@ -30,7 +28,6 @@ static int is_word(const struct replay_report *r, uint64_t addr)
 int xlate_has_args(const struct xlate *x, const uint8_t *p, const struct insn *i)
 {
 	const struct replay_report *r = report_of(x);
-	int32_t d;
 
 	if (!r->args || (i->kind != INSN_CALL_BY && i->kind != INSN_JMP_BY) || !xlate_has_operand(p, i))
 		return 0;
@@ -39,8 +36,7 @@ int xlate_has_args(const struct xlate *x, const uint8_t *p, const struct insn *i
 	/* relocations name functions for words at fixed addresses */
 	if (!i->rip_at)
 		return 0;
-	memcpy(&d, p + i->rip_at, sizeof(d));
-	return is_word(r, (uint64_t)p + i->len + (uint64_t)(int64_t)d);
+	return is_word(r, insn_rip_target(p, i));
 }
 
 /* rcx: the stack pointer at which a return address stands, with all bits inverted. rcx becomes the distance to there.
@@ -95,7 +91,7 @@ void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc)
 		put32(c, 0);
 		put_gs(c, LOAD, RCX, GS(kept_rcx));
 	}
-	begin(c);
+	keep_rax_rcx(c);
 	BYTES(c, 0x48, 0x89, 0xc1); /* mov %rax, %rcx */
 	finish_two(x, c, REPORT_RESULT, pc);
 	if (other)
@@ -104,7 +100,7 @@ void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc)
 
 void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc)
 {
-	begin(c);
+	keep_rax_rcx(c);
 	put_cur(x, c, LOAD);
 	BYTES(c, 0x48, 0x89, 0x78, 0x08); /* mov %rdi, 8(%rax) */
 	BYTES(c, 0x48, 0x89, 0x70, 0x10); /* mov %rsi, 16(%rax) */

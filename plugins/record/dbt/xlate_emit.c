@@ -44,8 +44,7 @@ static void adjust(struct xlate *x, struct cache *c, const uint8_t *p, const str
 
 	if (!i->rip_at)
 		return;
-	memcpy(&d, p + i->rip_at, sizeof(d));
-	to = (uint64_t)p + i->len + (uint64_t)(int64_t)d;
+	to = insn_rip_target(p, i);
 	x->failed |= !in_reach(c->cur, to);
 	d = (int32_t)(to - (uint64_t)c->cur);
 	memcpy(c->cur - (i->len - i->rip_at), &d, sizeof(d));

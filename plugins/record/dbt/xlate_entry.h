@@ -31,12 +31,6 @@ static inline void put_cur(struct xlate *x, struct cache *c, uint8_t op)
 	put_gs(c, op, RAX, distance(x, (uint64_t)&report_of(x)->cur));
 }
 
-static inline void begin(struct cache *c)
-{
-	put_gs(c, STORE, RAX, GS(kept_rax));
-	put_gs(c, STORE, RCX, GS(kept_rcx));
-}
-
 /* Word `at` of the entry, which rax points to, becomes rcx. */
 static inline void put_word(struct cache *c, unsigned at)
 {
@@ -59,8 +53,7 @@ static inline void end(struct xlate *x, struct cache *c, unsigned words)
 
 	put(c, lea, sizeof(lea));
 	put_cur(x, c, STORE);
-	put_gs(c, LOAD, RCX, GS(kept_rcx));
-	put_gs(c, LOAD, RAX, GS(kept_rax));
+	restore_rax_rcx(c);
 }
 
 /* An entry whose second word is in rcx already. */

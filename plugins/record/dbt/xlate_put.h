@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xlate_put.h: bytes of translated code, for those who emit it: xlate_emit.c and xlate_arrive.c. */
+/* xlate_put.h: bytes of translated code, for the files xlate_*.c that emit it. */
 #ifndef FRED_RECORD_XLATE_PUT_H
 #define FRED_RECORD_XLATE_PUT_H
 

@@ -2,7 +2,8 @@
 /*
  * xlate_report.c: translated code that reports what the program does (rlog/report.h): in front of an instruction, some
  * ten others write an entry. They change no flag, no register and none of the program's memory. Which accesses an
- * instruction makes, and of how many bytes, is the reader's to decode: here it is enough to know its operand's address.
+ * instruction makes, and of how many bytes, is the reader's to decode: an entry has its operand's address. Here the
+ * size matters only where a filter leaves entries out, and is then known of the common instructions (insn_bytes.h).
  */
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
@@ -28,8 +29,7 @@ static void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, c
 
 	if (!i->rip_at)
 		return;
-	memcpy(&d, p + i->rip_at, sizeof(d));
-	from_here = (int64_t)((uint64_t)p + i->len + (uint64_t)(int64_t)d - (uint64_t)c->cur);
+	from_here = (int64_t)(insn_rip_target(p, i) - (uint64_t)c->cur);
 	x->failed |= from_here != (int32_t)from_here;
 	d = (int32_t)from_here;
 	memcpy(c->cur - sizeof(d), &d, sizeof(d));
@@ -60,7 +60,7 @@ static void put_mask(struct xlate *x, struct cache *c, unsigned k)
 {
 	const uint8_t kmovq[] = {0xc4, 0xe1, 0xfb, 0x93, (uint8_t)(0xc8 | k)}; /* kmovq %k, %rcx */
 
-	begin(c);
+	keep_rax_rcx(c);
 	put(c, kmovq, sizeof(kmovq));
 	finish_two(x, c, REPORT_MASK, 0);
 }
@@ -72,7 +72,7 @@ static int is_string(const struct insn *i)
 
 static void put_string(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
 {
-	begin(c);
+	keep_rax_rcx(c);
 	put_cur(x, c, LOAD);
 	BYTES(c, 0x48, 0x89, 0x78, 0x08); /* mov %rdi, 8(%rax) */
 	BYTES(c, 0x48, 0x89, 0x70, 0x10); /* mov %rsi, 16(%rax) */
@@ -90,7 +90,7 @@ static int is_absolute(const struct insn *i)
 /* The stack pointer is the entry's second word. */
 static void put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
 {
-	begin(c);
+	keep_rax_rcx(c);
 	BYTES(c, 0x48, 0x89, 0xe1); /* mov %rsp, %rcx */
 	finish_two(x, c, kind, pc);
 }
@@ -169,7 +169,7 @@ static void put_values(struct xlate *x, struct cache *c, const uint8_t *p, const
 	uint8_t modrm = i->modrm_at ? p[i->modrm_at] : 0xc0; /* without one: rax */
 	unsigned reg = whole(i, (modrm >> 3 & 7) | (i->rex & 4) << 1);
 
-	begin(c);
+	keep_rax_rcx(c);
 	if (modrm >> 6 == 3)
 		put_register(c, whole(i, (modrm & 7) | (i->rex & 1) << 3));
 	else
@@ -279,7 +279,7 @@ static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const
 	for (unsigned from = 0; from < bytes; from += REPORT_LOADED_BYTES) {
 		unsigned n = bytes - from < REPORT_LOADED_BYTES ? bytes - from : REPORT_LOADED_BYTES;
 
-		begin(c);
+		keep_rax_rcx(c);
 		put_lea(x, c, p, i);
 		put_cur(x, c, LOAD);
 		put_word(c, 0);
@@ -460,12 +460,7 @@ static int is_only(const struct replay_report *r, uint64_t pc)
 /* Is it certain when it is translated that it accesses no block of the heap? */
 static int is_never_heap(const uint8_t *p, const struct insn *i)
 {
-	int32_t d;
-
-	if (!i->rip_at)
-		return insn_has_prefix(p, i, FS_PREFIX);
-	memcpy(&d, p + i->rip_at, sizeof(d));
-	return !REPORT_HEAP_PART((uint64_t)p + i->len + (uint64_t)(int64_t)d);
+	return i->rip_at ? !REPORT_HEAP_PART(insn_rip_target(p, i)) : insn_has_prefix(p, i, FS_PREFIX);
 }
 
 static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
@@ -485,7 +480,7 @@ static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const
 			return;
 		}
 	}
-	begin(c);
+	keep_rax_rcx(c);
 	put_lea(x, c, p, i);
 	finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
 	put_loaded(x, c, p, i, loaded);
@@ -517,7 +512,7 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 	if (xlate_has_operand(p, i)) {
 		put_access(x, c, p, i);
 	} else if (is_absolute(i)) {
-		begin(c);
+		keep_rax_rcx(c);
 		BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
 		put(c, p + i->imm_at, 8);
 		finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
@@ -543,7 +538,7 @@ void emit_report_back(struct xlate *x, struct cache *c)
 {
 	if (!report_of(x))
 		return;
-	begin(c);
+	keep_rax_rcx(c);
 	BYTES(c, 0x48, LEA, 0x4c, 0x24, 0xf8); /* lea -8(%rsp), %rcx */
 	finish_two(x, c, REPORT_RET, 0);
 }

@@ -25,9 +25,8 @@
 #define AGAIN_NS 1000000l /* when that was inside the shim */
 #define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
 #define SPUN_NS 500000u /* the same of one that spins */
-#define LEAST_NS                                                                                                       \
-	1000000u /* of CPU time without an event: a thread that only waited for a processor does not compute           \
-		  */
+/* Of CPU time without an event: a thread that only waited for a processor does not compute. */
+#define LEAST_NS 1000000u
 
 static void set_timer(const struct thr *t, long first_ns, long again_ns)
 {
@@ -168,9 +167,8 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	struct split split = {0};
 
 	own_stack_enter(t, uc);
-	t->preempt.joins =
-		G.serial &&
-		!t->gil.on; /* it ran in parallel until now; the thread that made it stop waits for its record */
+	/* it ran in parallel until now; the thread that made it stop waits for its record */
+	t->preempt.joins = G.serial && !t->gil.on;
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
@@ -208,8 +206,8 @@ static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 	if (!t->depth && !t->blocking && !interrupt_in_shim(uc) && spin_here(uc))
 		__atomic_store_n(&G.spins, 1, __ATOMIC_RELAXED);
 	t->preempt.sampled = 0;
-	__atomic_store_n(&t->preempt.due, 0,
-			 __ATOMIC_RELEASE); /* the thread that asked waits for this, and reads G.spins */
+	/* the thread that asked waits for this, and reads G.spins */
+	__atomic_store_n(&t->preempt.due, 0, __ATOMIC_RELEASE);
 }
 
 /* Others wait, and it has made no event for a little while: if it spins, it gives the turn up at once. */
