@@ -24,11 +24,12 @@ static void on_alarm(int sig)
 	ticks++;
 }
 
+/* Again and again: on a busy machine the first may come before the program sleeps. */
 static void arm(long us)
 {
-	struct itimerval once = {{0, 0}, {0, us}};
+	struct itimerval often = {{0, us}, {0, us}};
 
-	CHECK(setitimer(ITIMER_REAL, &once, NULL) == 0);
+	CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
 }
 
 static void test_full(void)
@@ -73,7 +74,8 @@ static void test_interrupted(void)
 	CHECK(poll(NULL, 0, 20000) == -1 && errno == EINTR);
 	arm(3000);
 	CHECK(pause() == -1 && errno == EINTR);
-	CHECK(ticks == 6);
+	arm(0);
+	CHECK(ticks >= 6);
 	step("interrupted");
 }
 
