@@ -161,9 +161,41 @@ static long keep_as(int fd, const uint64_t *st, int (*copy)(int, int, const uint
 	return keep_with_room(make_copy, &c, fd);
 }
 
+/* ---- files that the process can write through mappings, which their struct stat need not tell ---- */
+
+#define WRITTEN 64u /* with more of them, any file may be one */
+
+static struct written {
+	uint64_t dev, ino; /* set after dev; 0: not set yet */
+} written[WRITTEN];
+static uint32_t nwritten; /* entries; more than WRITTEN: some are not there */
+
+static int is_written(const uint64_t *st)
+{
+	uint32_t n = __atomic_load_n(&nwritten, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < n && i < WRITTEN; i++)
+		if (__atomic_load_n(&written[i].ino, __ATOMIC_ACQUIRE) == st[1] && written[i].dev == st[0])
+			return 1;
+	return n > WRITTEN;
+}
+
+static void add_written(const uint64_t *st)
+{
+	uint32_t i;
+
+	if (is_written(st))
+		return;
+	i = __atomic_fetch_add(&nwritten, 1, __ATOMIC_ACQ_REL);
+	if (i >= WRITTEN)
+		return;
+	written[i].dev = st[0];
+	__atomic_store_n(&written[i].ino, st[1], __ATOMIC_RELEASE);
+}
+
 long files_keep(int fd, uint64_t *st, int shared)
 {
-	static uint32_t shared_maps;
+	static uint32_t copies;
 	long r = raw2(SYS_fstat, fd, st);
 
 	if (r < 0)
@@ -171,8 +203,10 @@ long files_keep(int fd, uint64_t *st, int shared)
 	if ((((uint32_t *)st)[6] & 0170000) != 0100000)
 		return -19; /* ENODEV: not a regular file */
 	st[17] = 0;
-	if (shared || shared_maps)
-		st[17] = (uint64_t)G.process << 32 | __atomic_add_fetch(&shared_maps, 1, __ATOMIC_RELAXED);
+	if (shared)
+		add_written(st);
+	if (is_written(st))
+		st[17] = (uint64_t)G.process << 32 | __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED);
 	return keep_as(fd, st, copy_whole);
 }
 
