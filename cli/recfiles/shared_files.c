@@ -22,6 +22,7 @@
 #include "base/str.h"
 
 #define STORE "files"
+#define KNOWN "known"
 #define MODE 0555 /* a replay may execute it */
 #define SAME_NAMES 4 /* at most so many objects with the same sum and size, but different bytes */
 
@@ -81,8 +82,60 @@ static bool same_file(const char *object, const char *path)
 	return same_bytes(object, path);
 }
 
+/* ---- $FRED_HOME/files/known ---- */
+
+static char *known_dir(void)
+{
+	struct err ignored;
+	cleanup_free char *store = home_subdir(STORE, &ignored), *known = store ? path_join(store, KNOWN) : NULL;
+
+	return known && !mkdir_p(known, 0700, &ignored) ? steal_ptr(&known) : NULL;
+}
+
+void shared_files_begin(const char *rec)
+{
+	cleanup_free char *known = known_dir(), *link = path_join(rec, KNOWN);
+
+	if (known && symlink(known, link))
+		return; /* files are copied */
+}
+
+void shared_files_end(const char *rec)
+{
+	cleanup_free char *link = path_join(rec, KNOWN);
+
+	unlink(link);
+}
+
+/* The inodes of the files that have a link there. */
+static void known_inodes(struct buf *inodes)
+{
+	cleanup_free char *known = known_dir();
+	cleanup_closedir DIR *d = known ? opendir(known) : NULL;
+	struct dirent *de;
+	struct stat st;
+
+	while (d && (de = readdir(d)))
+		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+			buf_add(inodes, &st.st_ino, sizeof(st.st_ino));
+}
+
+static bool is_among(const struct buf *inodes, ino_t ino)
+{
+	const ino_t *known = (const ino_t *)inodes->data;
+
+	for (size_t i = 0; i < inodes->len / sizeof(*known); i++)
+		if (known[i] == ino)
+			return true;
+	return false;
+}
+
+/* ---- $FRED_HOME/files ---- */
+
 static void share(const char *store, const char *path, const char *sum, unsigned long long size)
 {
+	struct stat st;
+
 	for (unsigned i = 0; i < SAME_NAMES; i++) {
 		cleanup_free char *object = str_fmt("%s/%s-%llx-%u", store, sum, size, i);
 
@@ -93,6 +146,10 @@ static void share(const char *store, const char *path, const char *sum, unsigned
 		}
 		if (errno != EEXIST || same_inode(object, path))
 			return;
+		if (!stat(path, &st) && st.st_nlink > 1) { /* shared by its link in known */
+			keep_time(path);
+			return;
+		}
 		if (same_file(object, path)) {
 			replace_by(object, path);
 			return;
@@ -136,29 +193,45 @@ void shared_files_link_one(const char *path)
 	share(store, path, sum, size);
 }
 
-void shared_files_sweep(void)
+/* Removes the links that no recording uses: those of files without others. An object may have one in known, too. */
+static void sweep(const char *dir, const struct buf *known)
 {
-	struct err ignored;
-	cleanup_free char *store = home_subdir(STORE, &ignored);
-	cleanup_closedir DIR *d = store ? opendir(store) : NULL;
+	cleanup_closedir DIR *d = opendir(dir);
 	struct dirent *de;
 	struct stat st;
 
 	while (d && (de = readdir(d)))
-		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && st.st_nlink == 1)
+		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+		    st.st_nlink == (nlink_t)(known && is_among(known, st.st_ino) ? 2 : 1))
 			unlinkat(dirfd(d), de->d_name, 0);
+}
+
+void shared_files_sweep(void)
+{
+	struct err ignored;
+	cleanup_free char *store = home_subdir(STORE, &ignored), *known = known_dir();
+	cleanup_buf struct buf inodes = {0};
+
+	known_inodes(&inodes);
+	if (store)
+		sweep(store, &inodes);
+	if (known)
+		sweep(known, NULL);
 }
 
 void shared_files_usage(const char *rec, unsigned long long *own, unsigned long long *shared)
 {
 	cleanup_free char *dir = path_join(rec, "files");
 	cleanup_closedir DIR *d = opendir(dir);
+	cleanup_buf struct buf inodes = {0};
 	struct dirent *de;
 	struct stat st;
 
+	known_inodes(&inodes);
 	*shared = 0;
 	while (d && (de = readdir(d)))
-		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && st.st_nlink > 2)
+		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+		    st.st_nlink > (nlink_t)(is_among(&inodes, st.st_ino) ? 3 : 2))
 			*shared += (unsigned long long)st.st_blocks * 512;
 	*own = path_disk_usage(rec) - *shared;
 }

@@ -29,6 +29,7 @@ int complete_recording(const char *dir, json_t *meta, const struct rlog_control 
 	struct err why;
 
 	unlink(group); /* the processes' own, see plugins/record/shm/group.c */
+	shared_files_end(dir);
 	meta_set_notes(meta, c);
 	if (compress_rest(dir, compress_s, &why))
 		json_array_append_new(json_object_get(meta, "notes"),

@@ -172,6 +172,7 @@ static int keep_shim(const char *dir, const char *shim, struct err *e)
 	if (chmod(copy, 0555))
 		return err_errno(e, ERR_HOST, "%s", copy);
 	shared_files_link_one(copy);
+	shared_files_begin(dir);
 	return 0;
 }
 

@@ -115,6 +115,47 @@ static int copy_whole(int from, int to, const uint64_t *st)
 	return files_copy_range(from, to, 0, st[6]);
 }
 
+/* ---- copies that earlier recordings have ---- */
+
+#define SETTLED_S 2 /* changes shortly after each other can have the same time */
+
+/*
+ * REC/known leads to links of such copies (recfiles/shared_files.h). A file that only root can write, and that was not
+ * changed since, need not be copied again: nobody but the kernel can set its time of last change (ctime).
+ */
+static int is_settled(const uint64_t *st)
+{
+	uint64_t now[2];
+	uint32_t mode = ((const uint32_t *)st)[6], uid = ((const uint32_t *)st)[7];
+
+	return !st[17] && !uid && !(mode & 022) && raw2(SYS_clock_gettime, CLOCK_REALTIME, now) == 0 &&
+	       now[0] > st[13] + SETTLED_S;
+}
+
+static void known_path(char *buf, char *end, const uint64_t *st)
+{
+	char *p = fmt_str(buf, end, G.rec);
+
+	p = fmt_str(p, end, "/known/");
+	p = copy_name(p, end, st);
+	p = fmt_str(p, end, "-");
+	fmt_hex(p, end, st[13] * 1000000000ull + st[14]);
+}
+
+/* Makes path a link of such a copy. A change of it would show in its time, which is the original's. */
+static int link_known(const char *known, const char *path, const uint64_t *st)
+{
+	uint64_t now[18];
+
+	if (keep_link(known, path))
+		return -1;
+	if (raw2(SYS_stat, path, now) == 0 && now[6] == st[6] && now[11] == st[11] && now[12] == st[12])
+		return 0;
+	keep_unlink(path);
+	keep_unlink(known);
+	return -1;
+}
+
 struct copying {
 	int fd;
 	const uint64_t *st;
@@ -125,12 +166,15 @@ struct copying {
 static long make_copy(void *arg)
 {
 	const struct copying *c = arg;
-	char path[400], tmp[420], *p;
+	char path[400], tmp[420], known[420], *p;
+	int settled = is_settled(c->st), to;
 	long r;
-	int to;
 
 	files_copy_path(path, path + sizeof(path), c->st);
 	if (keep_exists(path))
+		return 0;
+	known_path(known, known + sizeof(known), c->st);
+	if (settled && link_known(known, path, c->st) == 0)
 		return 0;
 	p = fmt_str(tmp, tmp + sizeof(tmp), path);
 	p = fmt_str(p, tmp + sizeof(tmp), ".");
@@ -151,6 +195,8 @@ static long make_copy(void *arg)
 		r = keep_rename(tmp, path);
 	if (r < 0)
 		keep_unlink(tmp);
+	else if (settled)
+		keep_link(path, known);
 	return r;
 }
 

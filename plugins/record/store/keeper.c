@@ -280,6 +280,11 @@ void keep_unlink(const char *path)
 	or_ask(is_here() ? raw1(SYS_unlink, path) : NOT_HERE, KEEPER_UNLINK, path, 0, 0);
 }
 
+long keep_link(const char *path, const char *to)
+{
+	return is_here() ? raw2(SYS_link, path, to) : NOT_HERE;
+}
+
 int keep_exists(const char *path)
 {
 	long r = is_here() ? raw2(SYS_access, path, 0) : NOT_HERE;

@@ -13,6 +13,7 @@ long keep_mkdir(const char *path, int mode);
 long keep_rename(const char *path, const char *to);
 void keep_unlink(const char *path);
 int keep_exists(const char *path);
+long keep_link(const char *path, const char *to); /* not after rights were given up */
 int keep_open_asked(const char *path, int flags); /* not by its own path */
 /* Before the process, or its child, enters another network namespace: a connection. Then there: the recording is
  * reachable again. */
