@@ -186,6 +186,28 @@ const cases = {
 		assert.deepStrictEqual(leaves('Findings'), []);
 	},
 
+	// What check finds, in the tree
+	async checks() {
+		const stale = path.join(folder, 'stale'), text = fs.readFileSync(stale + '.c', 'utf8').split('\n');
+		const line = mark => text.findIndex(l => l.includes(mark)) + 1;
+		const goes = async place => {
+			await moves(place.command.command, ...place.command.arguments);
+			const [f] = (await frames()).filter(one => one.source?.path === stale + '.c');
+			return f.line;
+		};
+		await vs.api.debug.startDebugging(undefined, {type: 'fred', request: 'launch', name: 'x', program: stale, position: 'end', stopOnEntry: true});
+		await done('fred.checkMemory');
+		const [error] = leaves('Memory errors');
+		assert.match(error.label, /^read of 4 bytes at byte 4 of a block of 8 bytes that was freed/);
+		assert.strictEqual(error.description, `stale.c:${line('after it')}`);
+		assert.strictEqual(await goes(error), line('after it'));
+		assert.strictEqual(await goes(error.children.find(p => p.label === 'freed')), line('its free'));
+		await done('fred.checkRaces');
+		assert.match(vs.tree.getChildren().find(p => p.label === 'Data races').description, /^none/);
+		await vs.end();
+		assert(!vs.tree.getChildren().some(p => p.label === 'Data races'));
+	},
+
 	// 5: reports
 	async report() {
 		await failure();

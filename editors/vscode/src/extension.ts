@@ -4,7 +4,7 @@ import * as fs from 'fs';
 import * as path from 'path';
 import * as vscode from 'vscode';
 import { isObject } from './expression';
-import { describeExit, Explanation, failed, latest, Recording, recordings, splitWords } from './fredctl';
+import { Check, describeExit, Explanation, failed, latest, Recording, recordings, splitWords } from './fredctl';
 import { Lists, Places } from './places';
 import * as report from './report';
 
@@ -45,6 +45,22 @@ async function explain(s: vscode.DebugSession): Promise<void> {
 		places.setFindings(found, '', process || 1);
 	} catch (why) {
 		places.setFindings(undefined, (why as Error).message, process || 1);
+	}
+}
+
+// what: as fredctl check calls it; group: as the tree does
+async function check(what: 'memory' | 'races', group: string): Promise<void> {
+	const s = session(), here: Position = await s.customRequest('fred/position');
+	const process: number = s.configuration.process ?? 0;
+	const show = (found: Check | undefined, text: string) => {
+		if (vscode.debug.activeDebugSession === s)
+			places.setCheck(group, found, text, process || found?.process || 1);
+	};
+	show(undefined, 'looking ...');
+	try {
+		show(await s.customRequest('fred/check', { recording: here.recording, what, ...(process ? { process } : {}) }), '');
+	} catch (why) {
+		show(undefined, (why as Error).message);
 	}
 }
 
@@ -251,7 +267,8 @@ export function activate(context: vscode.ExtensionContext): void {
 		['fred.record', recordAndDebug], ['fred.debugLastFailure', debugLastFailure], ['fred.findVariable', findVariable],
 		['fred.findSelection', findSelection], ['fred.goto', goTo], ['fred.bookmark', bookmark],
 		['fred.checkpoint', checkpoint], ['fred.explain', () => explain(session())], ['fred.report', showReport],
-		['fred.openReport', openReport],
+		['fred.openReport', openReport], ['fred.checkMemory', () => check('memory', 'Memory errors')],
+		['fred.checkRaces', () => check('races', 'Data races')],
 	];
 	for (const [name, command] of commands)
 		context.subscriptions.push(vscode.commands.registerCommand(name, shown(command)));

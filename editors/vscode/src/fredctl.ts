@@ -20,6 +20,20 @@ export interface Step { role: string; words: string; at: string; process: number
 
 export interface Explanation { found: boolean; failure: { text: string }; chain: Step[]; process: number; end: { text: string } }
 
+// A moment of the recording, as fred/goto takes it, and the statement there
+export interface Moment { at: string | null; location: Location | null }
+
+// Of check memory: at and block; of check races: earlier and later
+export interface Finding extends Partial<Moment> {
+	words: string;
+	count: number;
+	block?: { allocated?: Moment | null; freed?: Moment | null } | null;
+	earlier?: Moment & { access: string };
+	later?: Moment & { access: string };
+}
+
+export interface Check { findings: Finding[]; process: number; notes?: string[] }
+
 // The error is what fredctl says of it.
 export function run(fredctl: string, args: string[]): Promise<string> {
 	return new Promise((done, failed) =>
