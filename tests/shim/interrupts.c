@@ -39,6 +39,14 @@ static void after_ms(int ms)
 	CHECK(setitimer(ITIMER_REAL, &t, NULL) == 0);
 }
 
+/* On a busy machine the first one may come before the call that it is to interrupt. */
+static void each_ms(int ms)
+{
+	struct itimerval t = {{0, ms * 1000}, {0, ms * 1000}};
+
+	CHECK(setitimer(ITIMER_REAL, &t, NULL) == 0);
+}
+
 static void test_calls(void)
 {
 	struct timespec ts = {20, 0}, left = {0, 0}, ten = {10, 0};
@@ -53,27 +61,28 @@ static void test_calls(void)
 	handle(SIGALRM, 0);
 	count = 0;
 	sigemptyset(&none);
-	after_ms(3);
+	each_ms(3);
 	CHECK(read(p[0], &byte, 1) == -1 && errno == EINTR);
-	after_ms(3);
+	each_ms(3);
 	CHECK(poll(&(struct pollfd){p[0], POLLIN, 0}, 1, 20000) == -1 && errno == EINTR);
-	after_ms(3);
-	CHECK(nanosleep(&ts, &left) == -1 && errno == EINTR && left.tv_sec == 19);
+	each_ms(3);
+	CHECK(nanosleep(&ts, &left) == -1 && errno == EINTR && left.tv_sec < 20);
 	FD_ZERO(&set);
 	FD_SET(p[0], &set);
-	after_ms(3);
+	each_ms(3);
 	CHECK(select(p[0] + 1, &set, NULL, NULL, &tv) == -1 && errno == EINTR);
-	after_ms(3);
+	each_ms(3);
 	CHECK(epoll_wait(ep, &e, 1, 20000) == -1 && errno == EINTR);
-	after_ms(3);
+	each_ms(3);
 	CHECK(ppoll(NULL, 0, &ten, &none) == -1 && errno == EINTR);
-	after_ms(3);
+	each_ms(3);
 	CHECK(pause() == -1 && errno == EINTR);
 	sigemptyset(&usr);
 	sigaddset(&usr, SIGUSR1);
-	after_ms(3);
+	each_ms(3);
 	CHECK(sigtimedwait(&usr, NULL, &ten) == -1 && errno == EINTR);
-	CHECK(count == 8);
+	each_ms(0);
+	CHECK(count >= 8);
 	alarm(1);
 	CHECK(alarm(0) == 1);
 	close(p[0]), close(p[1]), close(ep);
