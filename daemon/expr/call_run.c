@@ -229,6 +229,20 @@ static int all(const struct calls *c, struct trace *t, int timeout_ms, uint64_t 
 	return r;
 }
 
+/* Something was asked of the copy, and it is dying (e): by a SIGKILL, or by a thread that a call has made. */
+static int died(struct trace *t, struct err *e)
+{
+	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	struct trace_stop stop;
+	struct err why;
+
+	if (trace_cont(t, 0, &slice, &stop, &why)) {
+		*e = why;
+		return -1;
+	}
+	return stop.why == TRACE_EXITED ? has_ended(&stop, e) : -1;
+}
+
 static bool is_tracing(void)
 {
 	sigset_t set;
@@ -248,6 +262,8 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[
 	r = trace_seize(&t, pid, pid, e);
 	if (!r)
 		r = all(c, &t, timeout_ms, result, e);
+	if (r < 0 && e->kind == ERR_KILLED && t.alive)
+		r = died(&t, e);
 	if (!begun && segment_end_tracing(r ? &ignored : e))
 		r = -1;
 	return r;

@@ -527,8 +527,10 @@ static bool was_killed(pid_t pid)
 
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL))
 		return false;
+	if (info.si_pid)
+		return info.si_code == CLD_KILLED && info.si_status == SIGKILL;
 	/* as long as threads of it are held, the kernel does not tell of its end */
-	return info.si_pid ? info.si_code == CLD_KILLED && info.si_status == SIGKILL : maps_is_dead(pid);
+	return maps_is_dead(pid) && WIFSIGNALED(maps_end_status(pid)) && WTERMSIG(maps_end_status(pid)) == SIGKILL;
 }
 
 int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e)

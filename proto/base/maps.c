@@ -44,6 +44,20 @@ bool maps_is_dead(pid_t pid)
 	return !has_memory(maps_owner(pid));
 }
 
+int maps_end_status(pid_t pid)
+{
+	char path[64];
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *last;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (read_file(path, &b, &ignored))
+		return 0;
+	last = strrchr(buf_str(&b), ' '); /* exit_code in proc(5) */
+	return last ? atoi(last) : 0;
+}
+
 char maps_state(const char *stat)
 {
 	cleanup_buf struct buf b = {0};

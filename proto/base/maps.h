@@ -36,6 +36,11 @@ struct maps {
 pid_t maps_owner(pid_t pid);
 /* Has it ended, or is it ending? Then it has no memory any more, in no thread. */
 bool maps_is_dead(pid_t pid);
+/*
+ * How a process that is dead has ended, as waitpid would say it; it may not say it yet, as long as a tracer holds a
+ * thread of the process. 0 also where that cannot be seen.
+ */
+int maps_end_status(pid_t pid);
 /* The state letter in a /proc/PID/stat or /proc/PID/task/TID/stat, as proc(5) has them; 0: there is no such file. */
 char maps_state(const char *stat);
 /* Its /proc/PID/mem, or that of its owner, with flags as open(2). -1 with errno. */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,74 @@ static void test_owner(void **state)
 	close(fd[1]);
 }
 
+static int to_parent[2], to_child[2];
+
+static void *tell_tid(void *arg)
+{
+	pid_t tid = gettid();
+
+	if (write(to_parent[1], &tid, sizeof(tid)) == sizeof(tid))
+		pause();
+	return arg;
+}
+
+/* A process that ends with status 3 when it hears of it, and a thread of it that is held: nobody can wait for it. */
+static pid_t hold_a_thread(pid_t *tid)
+{
+	siginfo_t info = {0};
+	pthread_t t;
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(to_parent) | pipe(to_child), 0);
+	pid = fork();
+	if (!pid) {
+		pthread_create(&t, NULL, tell_tid, NULL);
+		_exit(read(to_child[0], &c, 1) == 1 ? 3 : 4);
+	}
+	assert_int_equal(read(to_parent[0], tid, sizeof(*tid)), sizeof(*tid));
+	assert_int_equal(ptrace(PTRACE_SEIZE, *tid, 0, 0), 0);
+	assert_false(maps_is_dead(pid));
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	return pid;
+}
+
+/* How it has ended, which waitid does not tell yet. */
+static int held_end(pid_t pid, pid_t tid)
+{
+	siginfo_t info = {0};
+	int status;
+
+	while (!maps_is_dead(pid))
+		sched_yield();
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	assert_int_equal(info.si_pid, 0);
+	status = maps_end_status(pid);
+	waitpid(tid, NULL, __WALL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		close(to_parent[i]);
+		close(to_child[i]);
+	}
+	return status;
+}
+
+static void test_end(void **state)
+{
+	pid_t tid, pid = hold_a_thread(&tid);
+	int status;
+
+	(void)state;
+	assert_int_equal(write(to_child[1], "", 1), 1);
+	status = held_end(pid, tid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+	pid = hold_a_thread(&tid);
+	kill(pid, SIGKILL);
+	status = held_end(pid, tid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(maps_end_status(pid), 0);
+}
+
 static void test_none(void **state)
 {
 	cleanup_maps struct maps m = {0};
@@ -118,10 +187,8 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_owner),
-		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_all), cmocka_unit_test(test_file), cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_end), cmocka_unit_test(test_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
