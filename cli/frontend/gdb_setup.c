@@ -125,6 +125,14 @@ static const struct {
 		"frames.py",
 #include "frames.py.inc"
 	},
+	{
+		"altered.py",
+#include "altered.py.inc"
+	},
+	{
+		"calls.py",
+#include "calls.py.inc"
+	},
 };
 
 enum { PYTHONS = sizeof(pythons) / sizeof(pythons[0]) };

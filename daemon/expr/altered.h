@@ -6,11 +6,16 @@
 #ifndef FRED_EXPR_ALTERED_H
 #define FRED_EXPR_ALTERED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "expr/compile.h"
 #include "gdb/gdb.h"
 
+/* To be called before the others; from then on, the calls that this GDB makes are looked at. */
+int expr_altered_begin(struct gdb *g, const struct expr_place *at, struct err *e);
+/* GDB has called such a function since it was asked that last, by whatever name or operator: why is ERR_USAGE. */
+bool expr_altered_called(struct gdb *g, struct err *why);
 /*
  * The function that begins at the address: *how is NULL when it may be called, or says what is known (the caller's).
  * gcc names it with .isra, .constprop or .part; clang leaves its name, but its arguments come in other registers.

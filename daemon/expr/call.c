@@ -506,6 +506,8 @@ int calls_check(struct gdb *g, const char *text, const struct expr_place *at, st
 	cleanup_free char *same = NULL;
 	struct call_text f;
 
+	if (expr_altered_begin(g, at, e))
+		return -1;
 	for (size_t i = 0; !c.bad && call_text_next(text, &i, &f);)
 		if (check_call(&c, text, &f) < 0)
 			return -1;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "expr/altered.h"
 #include "expr/casts.h"
 #include "expr/containers.h"
 #include "expr/expr_float.h"
@@ -404,6 +405,8 @@ static int ask_gdb(struct gdb *g, const char *what, pid_t tid, int frame, int ti
 		r = gdb_eval(g, what, tid, frame, timeout_ms, &text, why);
 	if (r == 0)
 		r = gdb_eval_bool(g, what, tid, frame, timeout_ms, &truth, why);
+	if (frame >= 0 && expr_altered_called(g, why))
+		r = -1;
 	set_result(out, r, truth, text, why);
 	return r;
 }

@@ -12,6 +12,7 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "describe/waits.h"
+#include "expr/altered.h"
 #include "expr/call.h"
 #include "expr/casts.h"
 #include "expr/compile.h"
@@ -193,7 +194,7 @@ static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, stru
 		return -1;
 	call_guard_begin(&guard, l->g, copy);
 	r = evaluate(l, q, 0, frame, e);
-	if (!call_guard_end(&guard, l->g, &why) || gdb_dead(l->g))
+	if ((!call_guard_end(&guard, l->g, &why) && !expr_altered_called(l->g, &why)) || gdb_dead(l->g))
 		return r;
 	free(q->value);
 	q->value = NULL;

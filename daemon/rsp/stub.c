@@ -275,9 +275,38 @@ static bool is_name(const char *start, const char *packet)
 	return strcmp(start, "qC") || !packet[n];
 }
 
+/*
+ * fred's own packet (cli/gdb/calls.py): QFred.RefuseCall:WHY, in hexadecimal. The debugger then writes what the call
+ * needs: memory it need not have; when it sets registers, it is told WHY, and gives the call up.
+ */
+static bool is_refused(struct stub *s, const char *packet)
+{
+	static const char ours[] = "QFred.RefuseCall:";
+	bool own = str_starts(packet, ours), sets = s->no_call.kind && strchr("GP", packet[0]);
+	char why[sizeof(s->no_call.text)] = "";
+
+	buf_clear(&s->out);
+	if (s->no_call.kind && packet[0] == 'M')
+		return !stub_ok(s);
+	if (!own && !sets && !strchr("vcCsSb", packet[0]))
+		return false;
+	if (sets)
+		stub_refuse(s, &s->no_call);
+	s->no_call = (struct err){0};
+	if (own) {
+		rsp_unhex(packet + strlen(ours), why, sizeof(why) - 1);
+		err_set(&s->no_call, ERR_USAGE, "%s", why);
+		stub_ok(s);
+	}
+	return own || sets;
+}
+
 static int answer(struct stub *s, const char *packet, struct err *e)
 {
 	int r;
+
+	if (is_refused(s, packet))
+		return rsp_send(s->c, buf_str(&s->out), s->out.len, e);
 
 	/* a command of fred's may move the program; `prompt`, made at each prompt, does not */
 	if (str_starts(packet, "qRcmd,") && (s->held.jumped || !str_starts(packet, "qRcmd,70726f6d7074")))

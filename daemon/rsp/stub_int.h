@@ -3,6 +3,8 @@
 #ifndef FRED_RSP_STUB_INT_H
 #define FRED_RSP_STUB_INT_H
 
+#include <string.h>
+
 #include "rsp/hostio.h"
 #include "rsp/stub.h"
 
@@ -23,6 +25,7 @@ struct stub {
 	struct rsp_stop held; /* a stop of a thread that was not resumed, reported at the next resume of all threads;
 				 tid 0: none */
 	uint64_t lo, hi; /* the range of the step that comes next; equal: one instruction */
+	struct err no_call; /* why the call that the debugger is about to make is refused; no kind: it is not */
 	bool done;
 };
 
@@ -37,6 +40,9 @@ static inline int stub_refuse(struct stub *s, const struct err *why)
 {
 	buf_clear(&s->out);
 	buf_addf(&s->out, "E.%s", why->text);
+	for (char *p = s->out.data; *p; p++)
+		if (strchr("*#$}", *p)) /* they mean something in a packet */
+			*p = '?';
 	return 0;
 }
 

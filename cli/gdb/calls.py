@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""calls.py: functions that the compiler has altered (daemon/expr/altered.py) are not called: fred refuses what GDB writes for the call, and
+GDB tells the user what fred says. fredctl puts this text into GDB, after altered.py.
+"""
+import re
+
+import gdb
+
+
+def refuse_call(why):
+    why = re.sub(r"\((?!\))[^()]*\)", "", why)  # GDB's packets have no place for the * of a list of arguments
+    connection = gdb.selected_inferior().connection
+    if isinstance(connection, gdb.RemoteTargetConnection):
+        connection.send_packet("QFred.RefuseCall:" + why.encode().hex())
+
+
+Calls(refuse_call)

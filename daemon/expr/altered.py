@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""altered.py: functions that the compiler has given another way to be called than the source says (altered.h). For GDB as the daemon
+uses it, and as fredctl's user does (cli/gdb/calls.py).
+"""
+import re
+
+import gdb
+
+IN_REGISTER = r"(?:multi-location:\s*(?:Base address \S+\s+)?Range 0x%x-\S+ )?a variable in .(r\w+)"
+
+
+def function_at(pc):
+    """The block of the function whose own code is there: blocks in a function, and those of functions that were inlined into it, may
+    begin where it begins."""
+    block, outer = gdb.block_for_pc(pc), None
+    while block and not block.is_static and not block.is_global and block.start <= pc < block.end:
+        if block.function:
+            outer = block
+        block = block.superblock
+    return outer
+
+
+def is_own_code(pc, function):
+    """Of no function that was inlined there."""
+    block = gdb.block_for_pc(pc)
+    while block and not block.function:
+        block = block.superblock
+    return block and (block.start, block.end, block.function.name) == (function.start, function.end, function.function.name)
+
+
+def clone_at(entry):
+    """gcc names it: "list_len.constprop.0.isra in section .text", "Stack::size() const [clone .isra.0] in section ..."."""
+    symbol = gdb.execute("info symbol 0x%x" % entry, to_string=True)
+    return symbol.split(" in section")[0].strip() if re.search(r"\.(isra|constprop|part)[. \]]", symbol) else None
+
+
+def moved_argument(entry):
+    """The first argument of a static function that comes in another register than it should; clang leaves the name as it is. What is in
+    no register at the entry, as without optimisation, says nothing; what has been optimised out would have had its register. `info scope`
+    tells of the innermost function at an address, so it is asked at one that no inlined function has."""
+    block = function_at(entry)
+    function = block.function if block else None
+    if not function or not any(s.name == function.name for s in function.symtab.static_block()):
+        return None
+    if function.type.target().strip_typedefs().code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return None
+    at = next((pc for pc in range(entry, min(block.end, entry + 65536)) if is_own_code(pc, block)), None)
+    text = gdb.execute("info scope *%d" % at, to_string=True) if at else ""
+    where = dict(re.findall(r"(?ms)^Symbol (\S+) is (.*?)(?=^Symbol |\Z)", text))
+    left = ["rdi", "rsi", "rdx", "rcx", "r8", "r9"]
+    for symbol in block:
+        if not symbol.is_argument or not left:
+            continue
+        if not at:
+            return "all its code is of functions that were inlined into it"
+        place = where.get(symbol.name, "")
+        register = re.match(IN_REGISTER % entry, place)
+        if register and register.group(1) != left[0]:
+            return "%s comes in %s" % (symbol.name, register.group(1))
+        if register or place.startswith(("optimized out", "a constant")):
+            left.pop(0)
+    return None
+
+
+def altered(entry):
+    """What is known of it; None: it may be called."""
+    return clone_at(entry) or moved_argument(entry)
+
+
+def why_not(entry, name):
+    """Why a function may not be called; None: it may be."""
+    how = altered(entry)
+    return how and "%s cannot be called: the compiler has changed which arguments it takes (%s)" % (name, how)
+
+
+def entries(location, name):
+    """Of the functions that a name can mean, with any scope in front of it; where one of them was inlined into another function, there is
+    nothing to call."""
+    for pc in set(sal.pc for sal in gdb.decode_line(location)[1] or ()):
+        block = function_at(pc)
+        full = "::" + block.function.print_name + "(" if block else ""
+        if any("::" + name + "(" in text for text in (full, re.sub("<.*>", "", full))):
+            yield int(block.function.value().address)
+
+
+class Calls:
+    """All calls that GDB makes, whatever its expression calls them by: an operator's, a conversion's."""
+
+    def __init__(self, refuse):
+        self.refuse, self.known = refuse, {}
+        gdb.events.inferior_call.connect(self.note)
+        for event in (gdb.events.new_objfile, gdb.events.clear_objfiles):
+            event.connect(self.forget)
+
+    def forget(self, _):
+        self.known = {}
+
+    def note(self, event):
+        if not isinstance(event, gdb.InferiorCallPreEvent):
+            return
+        if event.address not in self.known:
+            self.known[event.address] = self.ask(event.address)
+        if self.known[event.address]:
+            self.refuse(self.known[event.address])
+
+    @staticmethod
+    def ask(entry):
+        try:
+            block = function_at(entry)
+            return why_not(entry, block.function.print_name if block else "0x%x" % entry)
+        except (gdb.error, RuntimeError, AttributeError):
+            return None
