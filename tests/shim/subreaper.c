@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* subreaper.c: a process that is given its descendants' orphans is given its own only, whoever starts programs by exec. */
+/* subreaper.c: a process that is given its descendants' orphans is given its own only, whoever starts programs by exec.
+ */
 #include "check.h"
 
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -84,9 +86,38 @@ static void orphans(void)
 	no_child_is_left();
 }
 
+/* The new image has the children of the old one, of which this asks for those that have no signal at their end. */
+static int has_child(const char *pid)
+{
+	int status;
+
+	return waitpid(-1, &status, __WCLONE) == atoi(pid) && WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+static void children_without_a_signal(void)
+{
+	char text[16], *argv[] = {program, "has", text, NULL};
+	siginfo_t si;
+	pid_t pid = fork(), child;
+
+	if (pid == 0) {
+		child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+		if (child == 0)
+			_exit(8);
+		waitid(P_PID, (id_t)child, &si, WEXITED | WNOWAIT | __WALL);
+		snprintf(text, sizeof(text), "%d", child);
+		execv(program, argv);
+		_exit(99);
+	}
+	CHECK(ended(pid) == 8);
+	no_child_is_left();
+}
+
 int main(int argc, char **argv)
 {
 	program = argv[0];
+	if (argc > 2)
+		return has_child(argv[2]);
 	if (argc > 1)
 		return atoi(argv[1]);
 	CHECK(ended(starts("2")) == 2);
@@ -98,5 +129,7 @@ int main(int argc, char **argv)
 	step("programs that do not start");
 	orphans();
 	step("orphans");
+	children_without_a_signal();
+	step("children without a signal");
 	return check_status();
 }

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 static volatile int word = 1;
+static const volatile int constant = 1;
 
 static void *gives(void *arg)
 {
@@ -44,12 +45,24 @@ static void *ends_the_process(void *arg)
 	exit(arg ? 1 : 6);
 }
 
+static void first_thread_gives(const volatile void *address)
+{
+	pid_t pid = fork();
+	pthread_t t;
+	int status;
+
+	if (pid == 0) {
+		syscall(SYS_set_tid_address, address);
+		if (pthread_create(&t, NULL, ends_the_process, NULL))
+			_exit(2);
+		pthread_exit(NULL);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 6);
+}
+
 int main(void)
 {
 	void *gone = page(PROT_NONE);
-	pthread_t t;
-	int status;
-	pid_t pid;
 
 	thread_that_gives((void *)&word);
 	while (word)
@@ -64,14 +77,8 @@ int main(void)
 		thread_that_gives(NULL);
 	step("no word");
 
-	pid = fork();
-	if (pid == 0) {
-		syscall(SYS_set_tid_address, gone);
-		if (pthread_create(&t, NULL, ends_the_process, NULL))
-			_exit(2);
-		pthread_exit(NULL);
-	}
-	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 6);
+	first_thread_gives(gone);
+	first_thread_gives(&constant);
 	step("the first thread");
 	return check_status();
 }

@@ -22,6 +22,8 @@
 #include "record/event/hooks.h"
 #include "record/store/log.h"
 
+#include <linux/futex.h>
+
 #define NEAR 3 /* slots */
 #define SPINS 2000
 
@@ -183,19 +185,28 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 
 static int dying_tid;
 
+/* FUTEX_WAKE_OP writes what it finds there, atomically: the old value or 0. */
+static int is_writable(uint32_t *word)
+{
+	uint32_t nobodys = 0;
+
+	return raw6(SYS_futex, (long)&nobodys, FUTEX_WAKE_OP, 0, 0, (long)word,
+		    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0)) >= 0;
+}
+
 /*
  * The word that the kernel sets to 0 when this thread has ended: libc's, or what the program has given to
- * set_tid_address, and need not exist.
+ * set_tid_address. That one need not exist, nor be writable: then the kernel leaves it as it is.
  */
 static uint32_t *word_of_end(void)
 {
 	uint32_t *word = 0;
 
 	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
-	return sys_readable(word, sizeof(*word)) ? word : 0;
+	return word && is_writable(word) ? word : 0;
 }
 
-/* Waits for the end of a thread after its EXIT event. The kernel does not set a word that may not be written. */
+/* Waits for the end of a thread after its EXIT event. */
 static void wait_dying(void)
 {
 	struct replay_ctl *c = G.ctl;

@@ -345,17 +345,10 @@ static struct helper *start_helper(void)
 	return h;
 }
 
-#define REAP_TRIES 100
-#define REAP_NS 100000l
-
-void exec_reap_helper(void)
+void exec_reap_helper(pid_t pid)
 {
-	long pause[2] = {0, REAP_NS};
-
-	if (!helper_is_child())
-		return;
-	for (int i = 0; i < REAP_TRIES && raw4(SYS_wait4, -1, 0, WNOHANG | 0x80000000ul /* __WCLONE */, 0) == 0; i++)
-		raw2(SYS_nanosleep, pause, 0);
+	while (pid && raw4(SYS_wait4, pid, 0, 0x40000000 /* __WALL */, 0) == -4)
+		;
 }
 
 /*
@@ -368,12 +361,13 @@ static void dismiss_helper(struct helper *h)
 
 	if (__atomic_compare_exchange_n(&h->state, &traces, HELPER_LEAVES, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		raw2(SYS_tkill, h->target, SIGSYS);
-	while (h->ours && raw4(SYS_wait4, h->ours, 0, 0x40000000 /* __WALL */, 0) == -4)
-		;
+	exec_reap_helper(h->ours);
 }
 
-/* envp with our two variables at its end; in one mapping that the exec discards. */
-static char **build_env(char *const *envp, int ours)
+#define PID_DIGITS 7 /* at least: as many each time, since they place the stack */
+
+/* envp with our two variables at its end; in one mapping that the exec discards. h: NULL: without them. */
+static char **build_env(char *const *envp, const struct helper *h)
 {
 	size_t n = 0, bytes;
 	char **out, *str;
@@ -390,13 +384,13 @@ static char **build_env(char *const *envp, int ours)
 	for (size_t i = 0; i < n; i++) {
 		if (starts(envp[i], "FRED="))
 			continue;
-		if (ours && starts(envp[i], "LD_PRELOAD=")) {
+		if (h && starts(envp[i], "LD_PRELOAD=")) {
 			user_preload = envp[i] + 11;
 			continue;
 		}
 		out[k++] = envp[i];
 	}
-	if (ours) {
+	if (h) {
 		char *end = (char *)out + bytes, *p = str;
 
 		out[k++] = p;
@@ -410,6 +404,10 @@ static char **build_env(char *const *envp, int ours)
 		p = fmt_str(p, end, "FRED=r:");
 		p = fmt_dec(p, end, G.process, 4);
 		p = fmt_str(p, end, ":");
+		if (h->ours) {
+			p = fmt_dec(p, end, (uint64_t)h->ours, PID_DIGITS);
+			p = fmt_str(p, end, ":");
+		}
 		str = p;
 		p = fmt_str(p, end, G.rec);
 		while (p - str < 24) /* at least as long as a replay's path of it, see target/program.c */
@@ -498,7 +496,7 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 			fmt_str(p, text + sizeof(text), exec_why[kind]);
 			note(RLOG_NOTE_UNRECORDED_EXEC, 0, text);
 		}
-		env = build_env(envp, h != 0);
+		env = build_env(envp, h);
 		tsc_release();
 		limits_before_exec();
 		sig_queue_show(t, nr);

@@ -9,7 +9,7 @@ struct clone_args;
 long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc);
 
 /* --- exec.c --- */
-void exec_reap_helper(void); /* the process that started this image may still be a child, see exec.c */
+void exec_reap_helper(pid_t pid); /* of what traced the exec of this image; 0: it is no child */
 long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc); /* a sys_call */
 
 /* --- image.c --- */

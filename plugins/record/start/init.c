@@ -2,7 +2,8 @@
 /*
  * init.c: start of the shim in a process image, in either mode, and after a fork.
  *
- * The environment variable FRED=MODE:NNNN:DIR (mode r or p) says what to do; it and our part of
+ * The environment variable FRED=MODE:NNNN:DIR (mode r or p; after an exec also FRED=r:NNNN:HELPER:DIR, where that one
+ * is a child of this process) says what to do; it and our part of
  * LD_PRELOAD are taken out of the environment before the program sees it. The constructor runs before
  * those of all other libraries (-z initfirst).
  */
@@ -111,16 +112,25 @@ static void copy_until(char *to, size_t n, const char *from, char stop)
 	to[i] = 0;
 }
 
-static void parse_env(char *fred, char *preload)
+/* Returns the PID of an exec's helper that is a child of this process, else 0. */
+static pid_t parse_env(const char *fred, const char *preload)
 {
+	pid_t helper = 0;
 	size_t n;
 
 	for (int i = 7; i < 11; i++)
 		G.process = G.process * 10 + (uint32_t)(fred[i] - '0');
-	copy_until(G.rec, sizeof(G.rec), fred + 12, 0);
+	fred += 12;
+	if (*fred != '/') {
+		while (*fred && *fred != ':')
+			helper = helper * 10 + (*fred++ - '0');
+		fred += *fred == ':';
+	}
+	copy_until(G.rec, sizeof(G.rec), fred, 0);
 	for (n = strlen(G.rec); n > 1 && G.rec[n - 1] == '/'; n--)
 		G.rec[n - 1] = 0;
 	copy_until(G.shim_path, sizeof(G.shim_path), preload + 11, ':');
+	return helper;
 }
 
 static int is_control(const struct rlog_control *c, int fd, int check_self)
@@ -211,7 +221,6 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	if (image_begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
 	files_start(image_find_execfn(envp));
-	exec_reap_helper();
 	G.mode = SHIM_RECORD;
 	if (log_open(self))
 		return;
@@ -281,6 +290,7 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 {
 	char *fred = env_find(envp, "FRED="), *preload = env_find(envp, "LD_PRELOAD=");
 	uint32_t parent;
+	pid_t helper;
 
 	heap_init();
 	find_text();
@@ -292,7 +302,7 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
 	G.thr = raw_mmap((void *)SHIM_THREADS_ADDR, RLOG_MAX_THREADS * sizeof(struct thr), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	parse_env(fred, preload);
+	helper = parse_env(fred, preload);
 	parent = G.process;
 	first_thread();
 	find_real();
@@ -301,6 +311,7 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 	thread_find_rseq();
 	thread_leave_rseq();
 	if (fred[5] == 'r') {
+		exec_reap_helper(helper);
 		ignored_init();
 		vdso_init(envp);
 		vdso_give(envp);
