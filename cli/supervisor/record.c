@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -38,6 +39,7 @@
 #include "supervisor/wait.h"
 
 #define MIN_FREE_BYTES (16ull << 20)
+#define ADDRESS_SPACE (256ull << 20)
 /* the rest of the logs is compressed at the end for at most this part of the run's time */
 #define COMPRESS_PART 0.005
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
@@ -90,6 +92,19 @@ static int check_space(const char *dir, struct err *e)
 	if ((unsigned long long)st.f_bavail * st.f_frsize < MIN_FREE_BYTES)
 		return err_set(e, ERR_HOST, "%s: the disk is full: under %llu MB are free", dir, MIN_FREE_BYTES >> 20);
 	return 0;
+}
+
+/* The recorder takes some 100 MB in each process, and 2 MB more for each thread. */
+static int check_address_space(struct err *e)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_AS, &l) || l.rlim_cur >= ADDRESS_SPACE)
+		return 0;
+	return err_set(e, ERR_HOST,
+		       "the limit of address space is too low (ulimit -v %llu): the recorder needs some of it itself; "
+		       "make it %llu or more, or lift it",
+		       (unsigned long long)l.rlim_cur / 1024, ADDRESS_SPACE / 1024);
 }
 
 /* Our environment with the recorder in it, before the user's own preloads. */
@@ -210,7 +225,7 @@ static int start_in(struct record_session *s, const char *program, const char *s
 {
 	const struct record_opts *o = &s->opts;
 
-	if (check_dir(s->result.dir, e))
+	if (check_dir(s->result.dir, e) || check_address_space(e))
 		return -1;
 	s->control = control_create(s->result.dir, o->sched, o->chaos_seed, o->malloc_mode, e);
 	if (!s->control || (o->max_log && log_limit_prepare(s->control, o->max_log, e)) ||

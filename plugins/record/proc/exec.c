@@ -53,7 +53,7 @@ static const char *const exec_why[] = {
 	"Go program, on whose stacks the recorder has no room",
 	"started by a process whose next child begins a PID namespace",
 	"the recording cannot be reached from where it is started",
-	"the recorder cannot make a process to start it by",
+	"the recorder cannot make a process to start it by (is there a limit, ulimit -u or -v?)",
 	"the recorder's library is not to be found below its root folder",
 };
 

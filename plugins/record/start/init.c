@@ -302,6 +302,8 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
 	G.thr = raw_mmap((void *)SHIM_THREADS_ADDR, RLOG_MAX_THREADS * sizeof(struct thr), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (raw_failed(G.thr))
+		shim_fail("the recorder lacks address space: raise or lift its limit (ulimit -v)");
 	helper = parse_env(fred, preload);
 	parent = G.process;
 	first_thread();
