@@ -3,6 +3,8 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -42,6 +44,31 @@ static void *spawns(void *arg)
 	return arg;
 }
 
+static volatile int written;
+static char stack[65536] __attribute__((aligned(16)));
+
+static int writes(void *arg)
+{
+	written = 6;
+	*(volatile int *)arg = 7;
+	return 5; /* to glibc, which ends the process by exit, not exit_group */
+}
+
+/* No thread is left that could write meanwhile. */
+static void test_written(void)
+{
+	volatile int *on_heap = malloc(sizeof(int));
+	int status = -1;
+	pid_t pid;
+
+	*on_heap = 0;
+	pid = clone(writes, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, (void *)on_heap);
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5);
+	CHECK(written == 6 && *on_heap == 7);
+	free((void *)on_heap);
+	step("written");
+}
+
 int main(void)
 {
 	pthread_t t[2];
@@ -53,5 +80,6 @@ int main(void)
 		CHECK(pthread_join(t[i], NULL) == 0);
 	CHECK(sum == 92);
 	step("spawned by threads");
+	test_written();
 	return check_status();
 }

@@ -9,6 +9,7 @@
 #include "record/input/input.h"
 #include "record/proc/process.h"
 #include "record/proc/thread.h"
+#include "record/sched/gil.h"
 #include "record/sched/own_locks.h"
 #include "record/shm/group.h"
 #include "record/signal/sig.h"
@@ -324,6 +325,8 @@ long call_exit(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	if (t->ctid || t->own_process)
 		adopt_exit(t, SYS_exit, a[0]);
+	if (G.mode == SHIM_RECORD && threads_alone(t)) /* glibc's clone() ends a process so, too */
+		vfork_child_leaves();
 	thread_exit_event(t);
 	thread_leave(a[0]);
 }

@@ -10,7 +10,8 @@
  * before that one; a replay finds them in the log.
  *
  * If the parent has other threads, they continue meanwhile, and other differences may be their writes: then only a part
- * of the parent's own stack is copied. If it has none, all pages are copied that the child no longer shares with it,
+ * of the parent's own stack is copied; so it is in a group of processes that share memory, whose pages the recorder
+ * keeps copies of. Else, all pages are copied that the child no longer shares with it,
  * since the child has written them. But if the child has used the heap, again only that part of the stack is copied:
  * the lists of the heap are the recorder's own memory, which is not copied.
  */
@@ -20,6 +21,7 @@
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/proc/process.h"
+#include "record/sched/gil.h"
 #include "record/store/log.h"
 #include "record/sync/heap.h"
 #include "record/sys/sys.h"
@@ -54,7 +56,7 @@ struct share *vfork_begin(ucontext_t *uc)
 		return 0;
 	s->sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
 	s->len = stretch_len(s->sp);
-	s->all = !G.mt && !G.group;
+	s->all = threads_alone(self) && self->arena == heap_arena_main() && !G.group;
 	s->heap = heap_check();
 	return s;
 }

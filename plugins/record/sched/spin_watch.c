@@ -17,7 +17,7 @@
 #define STARVED_LOOK_NS 1000000l
 #define STARVED_LOOKS 2000 /* STARVED_LOOK_NS each, after those: for a thread that waits for a processor */
 
-static int is_alone(const struct thr *t)
+int threads_alone(const struct thr *t)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
 		if (&G.thr[i] != t && G.thr[i].tid && !G.thr[i].exited)
@@ -51,7 +51,7 @@ static int polls(struct thr *t, long nr, const long *a, int sleeps, const uint8_
 	again = (t->slept.to == from && t->slept.nr == nr) || (ticks && t->ordinal > 1 && !t->slept.to);
 	t->slept.to = t->log.cur;
 	t->slept.nr = (uint32_t)nr;
-	return again && !is_alone(t) && (nr != SYS_read || is_timer((int)a[0]));
+	return again && !threads_alone(t) && (nr != SYS_read || is_timer((int)a[0]));
 }
 
 static int has_answered(const struct thr *x)
