@@ -116,11 +116,38 @@ static struct {
 	long (*cpu)(unsigned *, unsigned *, void *), (*res)(clockid_t, struct timespec *);
 } fn;
 
+static const Elf64_Shdr *section(const Elf64_Ehdr *eh, const char *name)
+{
+	const Elf64_Shdr *sh = (const Elf64_Shdr *)((const char *)eh + eh->e_shoff);
+
+	for (int i = 0; i < eh->e_shnum; i++)
+		if (!strcmp((const char *)eh + sh[eh->e_shstrndx].sh_offset + sh[i].sh_name, name))
+			return &sh[i];
+	return NULL;
+}
+
+static void sections(uint64_t at)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)at;
+	const Elf64_Shdr *sym = section(eh, ".dynsym"), *str = section(eh, ".dynstr");
+	unsigned found = 0;
+
+	NEED(sym && str && sym->sh_entsize == sizeof(Elf64_Sym));
+	for (uint64_t i = 0; i < sym->sh_size / sizeof(Elf64_Sym); i++) {
+		const Elf64_Sym *s = (const Elf64_Sym *)((const char *)eh + sym->sh_offset) + i;
+
+		CHECK(s->st_name < str->sh_size && s->st_value < 4 * 4096);
+		found += !strcmp((const char *)eh + str->sh_offset + s->st_name, "__vdso_time");
+	}
+	CHECK(found == 1);
+}
+
 static void look_up(uint64_t at)
 {
 	struct image v;
 
 	parse(&v, at);
+	sections(at);
 	fn.clock = find(&v, "__vdso_clock_gettime");
 	fn.day = find(&v, "__vdso_gettimeofday");
 	fn.time = find(&v, "__vdso_time");

@@ -19,9 +19,12 @@
 #define NAMES (2 * FUNCTIONS) /* each also without the prefix */
 #define STUB 16 /* bytes of code */
 
+enum section { SECTION_TEXT = 1, SECTION_DYNSYM, SECTION_DYNSTR, SECTIONS };
+
 struct vdso_image {
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph[2];
+	Elf64_Shdr sh[SECTIONS];
 	Elf64_Dyn dyn[12];
 	Elf64_Sym sym[1 + NAMES];
 	uint32_t hash[2 + 1 + 1 + NAMES]; /* buckets, symbols, a bucket, the chain */
@@ -126,7 +129,7 @@ static void add_names(struct vdso_image *v, uint32_t *n)
 
 		v->sym[1 + i] = (Elf64_Sym){.st_name = add_string(v, n, name),
 					    .st_info = ELF64_ST_INFO(i % 2 ? STB_WEAK : STB_GLOBAL, STT_FUNC),
-					    .st_shndx = 1,
+					    .st_shndx = SECTION_TEXT,
 					    .st_value = AT(code) + i / 2 * STUB,
 					    .st_size = STUB};
 		v->hash[3 + 1 + i] = i + 1 < NAMES ? i + 2 : 0;
@@ -163,6 +166,31 @@ static void add_versions(struct vdso_image *v, uint32_t *n, const char *soname)
 	}
 }
 
+/* For those who look for the symbols' table by its name. */
+static void add_sections(struct vdso_image *v, uint32_t *n)
+{
+	static const char *const name[SECTIONS] = {"", ".text", ".dynsym", ".dynstr"};
+
+	v->sh[SECTION_TEXT] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+					   .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+					   .sh_offset = AT(code),
+					   .sh_size = sizeof(v->code)};
+	v->sh[SECTION_DYNSYM] = (Elf64_Shdr){.sh_type = SHT_DYNSYM,
+					     .sh_flags = SHF_ALLOC,
+					     .sh_offset = AT(sym),
+					     .sh_size = sizeof(v->sym),
+					     .sh_link = SECTION_DYNSTR,
+					     .sh_info = 1,
+					     .sh_entsize = sizeof(v->sym[0])};
+	v->sh[SECTION_DYNSTR] = (Elf64_Shdr){
+		.sh_type = SHT_STRTAB, .sh_flags = SHF_ALLOC, .sh_offset = AT(strings), .sh_size = sizeof(v->strings)};
+	for (int i = 1; i < SECTIONS; i++) {
+		v->sh[i].sh_name = add_string(v, n, name[i]);
+		v->sh[i].sh_addr = v->sh[i].sh_offset;
+		v->sh[i].sh_addralign = 8;
+	}
+}
+
 static void add_head(struct vdso_image *v)
 {
 	static const uint8_t ident[EI_NIDENT] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
@@ -175,6 +203,10 @@ static void add_head(struct vdso_image *v)
 	v->eh.e_ehsize = sizeof(v->eh);
 	v->eh.e_phentsize = sizeof(v->ph[0]);
 	v->eh.e_phnum = 2;
+	v->eh.e_shoff = AT(sh);
+	v->eh.e_shentsize = sizeof(v->sh[0]);
+	v->eh.e_shnum = SECTIONS;
+	v->eh.e_shstrndx = SECTION_DYNSTR;
 	v->ph[0] = (Elf64_Phdr){PT_LOAD, PF_R | PF_X, 0, 0, 0, sizeof(*v), sizeof(*v), 4096};
 	v->ph[1] = (Elf64_Phdr){PT_DYNAMIC, PF_R, AT(dyn), AT(dyn), AT(dyn), sizeof(v->dyn), sizeof(v->dyn), 8};
 }
@@ -211,6 +243,7 @@ static void fill(struct vdso_image *v)
 	memcpy(v->dyn, dyn, sizeof(dyn)); /* zeros after it end it */
 	add_names(v, &n);
 	add_versions(v, &n, v->strings + soname);
+	add_sections(v, &n);
 	add_code(v);
 }
 
