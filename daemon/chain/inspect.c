@@ -106,12 +106,25 @@ void inspect_look_at(struct inspect *p, int level)
 	p->user = level;
 }
 
+const json_t *inspect_row(const struct inspect *p, size_t level)
+{
+	const char *first = json_string_value(json_object_get(json_array_get(p->backtrace, 0), "pc"));
+	size_t hidden = 0;
+	uint64_t pc;
+
+	if (!first || str_u64(first, 0, 0, UINT64_MAX, &pc))
+		return NULL;
+	while (hidden < p->nframes && p->frames[hidden].addr != pc) /* the recorder's */
+		hidden++;
+	return level < hidden ? NULL : json_array_get(p->backtrace, level - hidden);
+}
+
 void inspect_look_past(struct inspect *p, uint64_t number, bool only)
 {
-	size_t level = (size_t)p->user, hidden = p->nframes - json_array_size(p->backtrace); /* the recorder's */
+	size_t level = (size_t)p->user;
 
-	while (number && level >= hidden && level + 1 < p->nframes && p->frames[level + 1].fullname &&
-	       chain_has_argument(json_array_get(p->backtrace, level - hidden), number, only))
+	while (number && level + 1 < p->nframes && p->frames[level + 1].fullname &&
+	       chain_has_argument(inspect_row(p, level), number, only))
 		level++;
 	if (level > (size_t)p->user)
 		inspect_look_at(p, (int)level);

@@ -32,7 +32,9 @@ void inspect_step(struct inspect *p, enum step_role role, const char *expression
 
 /* Steps added from now on are about the statement of this frame. */
 void inspect_look_at(struct inspect *p, int level);
-/* As that, out of functions that were given this number as an argument; only: as their only one. */
+/* The row of the backtrace for this frame, with its arguments, borrowed; NULL: it has none. */
+const json_t *inspect_row(const struct inspect *p, size_t level);
+/* As inspect_look_at, out of functions that were given this number as an argument; only: as their only one. */
 void inspect_look_past(struct inspect *p, uint64_t number, bool only);
 /* The same (only) for a location in a backtrace: takes it, and returns one. */
 json_t *inspect_location_past(const json_t *backtrace, json_t *location, uint64_t number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A lock is not given back on one way out. The program locks by a function of its own, which is no cause. KIND: deadlock */
+/* A lock is not given back on one way out, in a thread. The program locks by a function of its own, which is no cause. KIND: deadlock */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +25,8 @@ static int __attribute__((noinline)) take(void)
 
 static void *other(void *arg)
 {
+	while (!take())
+		;
 	safe_lock(&lock);
 	room++;
 	pthread_mutex_unlock(&lock);
@@ -35,8 +37,6 @@ int main(void)
 {
 	pthread_t t;
 
-	while (!take())
-		;
 	pthread_create(&t, NULL, other, NULL);
 	pthread_join(t, NULL);
 	printf("%d\n", room);
