@@ -74,7 +74,8 @@ static bool is_in_line(pid_t pid, pid_t session)
 	return at && strchr("\t\n", at[strlen(line)]);
 }
 
-void family_end_session(pid_t session)
+/* A child of this thread in that line; 0: there is none. */
+static pid_t in_line(pid_t session)
 {
 	cleanup_buf struct buf b = {0};
 	struct err ignored;
@@ -82,11 +83,23 @@ void family_end_session(pid_t session)
 	char *end;
 	pid_t pid;
 
-	if (session <= 0 || session == getsid(0) || read_file("/proc/thread-self/children", &b, &ignored))
-		return;
+	if (read_file("/proc/thread-self/children", &b, &ignored))
+		return 0;
 	for (p = buf_str(&b); (pid = (pid_t)strtol(p, &end, 10)) > 0; p = end)
-		if (is_in_line(pid, session)) {
-			kill(pid, SIGKILL);
-			family_wait(pid);
-		}
+		if (is_in_line(pid, session))
+			return pid;
+	return 0;
+}
+
+void family_end_session(pid_t session)
+{
+	pid_t pid;
+
+	if (session <= 0 || session == getsid(0))
+		return;
+	/* what a child had just forked becomes this thread's */
+	while ((pid = in_line(session)) > 0) {
+		kill(pid, SIGKILL);
+		family_wait(pid);
+	}
 }

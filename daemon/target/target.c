@@ -225,19 +225,25 @@ void target_kill(struct target *t)
 {
 	t->lost.kind = ERR_NONE;
 	if (t->pid > 0) {
-		pid_t session = getsid(t->pid);
-
 		target_note_tids(t);
 		leave_fifo(); /* trace_prepare takes it again */
-		kill(t->pid, SIGKILL);
-		family_wait(t->pid);
-		if (cell_is_plain())
-			family_end_session(session);
-		else
+		if (family_is_ours(t->pid)) { /* a tracer may have ended it */
+			kill(t->pid, SIGKILL);
+			family_wait(t->pid);
+		}
+		if (!cell_is_plain())
 			end_line(t, t->process);
 	}
-	t->pid = 0;
+	if (t->session > 0)
+		family_end_session(t->session);
+	t->pid = t->session = 0;
 	cell_reap_except(NULL, 0);
+}
+
+/* While the process is alive: what it has forked is found by this when it is not. */
+static void note_session(struct target *t)
+{
+	t->session = cell_is_plain() ? getsid(t->pid) : 0;
 }
 
 static long futex_wake(uint32_t *word)
@@ -382,6 +388,7 @@ static int launch_once(struct target *t, const struct rec_image *img, const stru
 		return -1;
 	if (launch_program(spec, &t->pid, e))
 		return err_wrap(e, "starting %s for the replay", img->execfn);
+	note_session(t);
 	return wait_state(t, 0, NULL, e) || check_state(t, NULL, e) ? -1 : 0;
 }
 
@@ -491,6 +498,7 @@ int target_launch(struct target *t, struct err *e)
 void target_adopt(struct target *t, pid_t pid)
 {
 	t->pid = pid;
+	note_session(t);
 	/* how calls are caught is in the image: another user may have made it */
 	t->ctl->flags = (t->flags & ~(uint32_t)REPLAY_F_DISPATCH) | (t->ctl->flags & REPLAY_F_DISPATCH);
 	pin(t);

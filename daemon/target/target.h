@@ -41,6 +41,7 @@ struct target {
 	struct replay_ctl *ctl; /* shared with the process */
 	char ctl_path[64]; /* its file in the cell */
 	pid_t pid; /* 0: none is alive */
+	pid_t session; /* of it, or of what it was, in a plain cell; 0: there was none since target_kill */
 	struct timeline_thread *threads; /* in a plain cell: all that the timeline has, with their recorded TIDs */
 	unsigned nthreads;
 	struct tids tids; /* there: of its processes before this one, too */

@@ -226,9 +226,11 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 			k.set_tid = k.set_tid_size = 0;
 		pid = clone_process(&k);
 		if (pid == 0) {
+			/* CRIU can only dump a session leader, and the parent ends; there, it is found by the session */
 			if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
 				raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
-			raw0(SYS_setsid); /* CRIU can only dump a session leader, and the parent ends */
+			else
+				raw0(SYS_setsid);
 			outlive(me);
 			show_own_pid(c, (uint32_t)child);
 			init_fork_child(t, (uint32_t)child, 0);
