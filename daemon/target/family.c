@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "base/fdio.h"
 #include "base/str.h"
 #include "cell/plain.h"
+#include "trace/trace.h"
 
 bool family_is_child(pid_t pid)
 {
@@ -27,37 +27,6 @@ bool family_is_child(pid_t pid)
 bool family_is_ours(pid_t pid)
 {
 	return !cell_is_plain() || family_is_child(pid);
-}
-
-/* A thread that is traced may stop once more (PTRACE_EVENT_EXIT). */
-static void wait_for_thread(pid_t tid)
-{
-	int status;
-	pid_t r;
-
-	while ((r = waitpid(tid, &status, __WALL)) == tid || (r < 0 && errno == EINTR))
-		if (r == tid && WIFSTOPPED(status))
-			ptrace(PTRACE_CONT, tid, 0, 0);
-		else if (r == tid)
-			return;
-}
-
-/* The first thread of a process can be reaped only when its tracer has seen the others go. */
-void family_wait(pid_t pid)
-{
-	char path[64];
-	struct dirent *d;
-	cleanup_closedir DIR *dir = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (d = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
-
-		if (tid > 0 && tid != pid)
-			wait_for_thread(tid);
-	}
-	wait_for_thread(pid);
 }
 
 /* A process that was forked by one of this session, and neither is traced nor has a session of its own. */
@@ -100,6 +69,6 @@ void family_end_session(pid_t session)
 	/* what a child had just forked becomes this thread's */
 	while ((pid = in_line(session)) > 0) {
 		kill(pid, SIGKILL);
-		family_wait(pid);
+		trace_reap(pid);
 	}
 }

@@ -13,8 +13,6 @@
 bool family_is_child(pid_t pid);
 /* The same in a plain cell; in another one true. */
 bool family_is_ours(pid_t pid);
-/* Waits for the end of a process that was killed, and of its threads, which may be traced. */
-void family_wait(pid_t pid);
 /*
  * In a plain cell, when the replaying process, of this session, has ended: ends the child that it had forked to become
  * it, which need not have said so, and the child's. Copies, which are traced or have sessions of their own, stay.

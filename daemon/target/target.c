@@ -41,6 +41,7 @@
 #include "target/root.h"
 #include "target/stall.h"
 #include "target/tree.h"
+#include "trace/trace.h"
 
 #define SCHED_ROOM (1ll << 34) /* of a bounded recording: what a checkpoint has mapped must not change its size */
 
@@ -207,7 +208,7 @@ static void end_line(const struct target *t, uint32_t ordinal)
 	if (!family_is_child(pid))
 		return;
 	kill(pid, SIGKILL);
-	family_wait(pid);
+	trace_reap(pid);
 }
 
 /*
@@ -229,7 +230,7 @@ void target_kill(struct target *t)
 		leave_fifo(); /* trace_prepare takes it again */
 		if (family_is_ours(t->pid)) { /* a tracer may have ended it */
 			kill(t->pid, SIGKILL);
-			family_wait(t->pid);
+			trace_reap(t->pid);
 		}
 		if (!cell_is_plain())
 			end_line(t, t->process);

@@ -149,20 +149,10 @@ int group_let_go(struct group *g, struct err *e)
 
 void group_kill(struct group *g)
 {
-	int status;
-	pid_t r;
-
 	if (!g->pid)
 		return;
 	kill(g->pid, SIGKILL);
-	/* the leader can be reaped only when its tracer has seen the others go; PTRACE_O_TRACEEXIT stops them once more
-	 */
-	while ((r = waitpid(-1, &status, __WALL)) != g->pid || WIFSTOPPED(status)) {
-		if (r < 0 && errno != EINTR)
-			break;
-		if (r > 0 && WIFSTOPPED(status))
-			ptrace(PTRACE_CONT, r, 0, 0);
-	}
+	trace_reap(g->pid);
 	forget_all(g);
 }
 

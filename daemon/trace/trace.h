@@ -92,6 +92,8 @@ int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e);
 int trace_detach(struct trace *t, bool stopped, struct err *e);
 /* Kills the whole process and reaps it, when the caller is its parent. Safe on a dead one. */
 void trace_kill(struct trace *t);
+/* Waits for the end of a process that was killed, a child of the caller, and of its threads, which may be traced. */
+void trace_reap(pid_t pid);
 
 /* Runs on, delivering sig (0: none), until something happens. */
 int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e);
