@@ -59,24 +59,11 @@ struct going {
 	uint64_t cpu_from, limit_ns, slept_ns;
 };
 
-/* The thread of the timeline that has this TID; 0: none. */
-static uint32_t thread_of(pid_t pid, pid_t tid)
-{
-	int32_t tids[RLOG_MAX_THREADS];
-
-	if (trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, tid), tids, sizeof(tids), NULL))
-		return 0;
-	for (uint32_t i = 1; i < RLOG_MAX_THREADS; i++)
-		if (tids[i] == tid)
-			return i;
-	return 0;
-}
-
 /* There is no other thread in a copy, but those that the call has made. */
 static int never_woken(pid_t pid, uint64_t futex, struct err *e)
 {
 	pid_t owner = blocked_owner(pid, futex);
-	uint32_t thread = owner ? thread_of(pid, owner) : 0;
+	uint32_t thread = owner ? segment_thread_of(pid, owner) : 0;
 
 	if (thread)
 		err_set(e, ERR_NOT_FOUND, "the call waits for the mutex 0x%llx, which thread %u has",

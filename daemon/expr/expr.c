@@ -447,6 +447,7 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 
 int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
+	pid_t tid = expr_locals_tid(&x->locals, t->pid);
 	struct err why = {0};
 
 	memset(out, 0, sizeof(*out));
@@ -456,18 +457,20 @@ int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, st
 	}
 	if (gdb_attach(g, t->pid, e))
 		return -1;
-	ask_gdb(g, text_in_frame(x), x->locals.tid, expr_locals_frame(g, x->locals.tid, &x->locals), 0, out, &why);
+	ask_gdb(g, text_in_frame(x), tid, expr_locals_frame(g, tid, &x->locals), 0, out, &why);
 	return gdb_check(g, e) || gdb_detach(g, e) ? -1 : 0;
 }
 
-bool expr_needs_thread(const struct expr *x, pid_t tid)
+bool expr_needs_thread(const struct expr *x, const struct target *t, pid_t tid)
 {
-	return x->locals.any && !x->compiled && !x->absolute && !x->direct && x->locals.tid != tid;
+	return x->locals.any && !x->compiled && !x->absolute && !x->direct &&
+	       expr_locals_tid(&x->locals, t->pid) != tid;
 }
 
 int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct expr *out, struct err *e)
 {
 	cleanup_free char *text = NULL;
+	pid_t tid = expr_locals_tid(&x->locals, t->pid);
 	struct err why = {0};
 	bool pointer;
 	int frame, r = 1;
@@ -476,11 +479,11 @@ int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct ex
 		return 1;
 	if (gdb_attach(g, t->pid, e))
 		return -1;
-	frame = expr_locals_frame(g, x->locals.tid, &x->locals);
+	frame = expr_locals_frame(g, tid, &x->locals);
 	if (frame >= 0)
-		r = expr_rewrite_values(g, x->text, x->locals.tid, frame, &text, &pointer, &why);
+		r = expr_rewrite_values(g, x->text, tid, frame, &text, &pointer, &why);
 	if (!r)
-		r = expr_init(out, g, text, x->locals.tid, &why) ? 1 : 0;
+		r = expr_init(out, g, text, tid, &why) ? 1 : 0;
 	if (gdb_check(g, e))
 		return -1;
 	if (!r) {
@@ -570,7 +573,7 @@ int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value
 		return expr_check_alive(out, t->pid, e);
 	if (x->direct)
 		r = eval_direct_checked(x, g, t, out, e);
-	else if (expr_needs_thread(x, target_tid(t, t->ctl->parked)))
+	else if (expr_needs_thread(x, t, target_tid(t, t->ctl->parked)))
 		r = expr_eval_in_place(x, g, t, out, e);
 	else
 		r = eval_snap(x, g, t, out, e);

@@ -18,6 +18,7 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "expr/locals.h"
+#include "replay/segment.h"
 #include "trace/trace.h"
 
 /* Prints "code LO HI", and "unset LO HI" for each stretch; nothing when the symbol needs no frame. */
@@ -134,6 +135,7 @@ static int identify(struct gdb *g, pid_t tid, int frame, struct expr_locals *l)
 		return -1;
 	at = str_fmt("*(unsigned long *)0x%" PRIx64, l->cfa - 8);
 	l->tid = tid;
+	l->thread = segment_thread_of(gdb_target(g), tid);
 	l->top = stack_top(g, tid, frame);
 	return number(g, tid, frame, "(unsigned long)$sp", &l->sp) || number(g, tid, frame, at, &l->ret);
 }
@@ -265,6 +267,13 @@ int expr_locals_frame(struct gdb *g, pid_t tid, const struct expr_locals *l)
 	return found;
 }
 
+pid_t expr_locals_tid(const struct expr_locals *l, pid_t pid)
+{
+	pid_t tid = l->thread ? segment_tid_of(pid, l->thread) : 0;
+
+	return tid ? tid : l->tid;
+}
+
 /* ---- is it there? ---- */
 
 #define TOP_SLACK 1024 /* of frames that GDB does not show, in which libc calls main or a thread's function */
@@ -330,7 +339,7 @@ bool expr_locals_alive(const struct expr_locals *l, pid_t pid)
 		return true;
 	if (trace_read(pid, l->cfa - 8, &ret, sizeof(ret), NULL) || ret != l->ret)
 		return false;
-	if (!where(pid, l->tid, &sp, &pc) && !where(pid, pid, &sp, &pc))
+	if (!where(pid, expr_locals_tid(l, pid), &sp, &pc) && !where(pid, pid, &sp, &pc))
 		return true;
 	if (sp >= l->cfa && is_below_top(l, sp) && same_mapping(pid, l->cfa - 1, sp))
 		return false;

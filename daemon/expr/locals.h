@@ -16,7 +16,8 @@ struct expr_range {
 
 struct expr_locals {
 	bool any; /* some variable of a frame is used; else nothing below is filled */
-	pid_t tid; /* the frame's thread */
+	pid_t tid; /* the frame's thread, in the process where it was found */
+	uint32_t thread; /* of the timeline, 0: none: its TID in another process may be another one */
 	uint64_t cfa; /* the stack pointer before the call of the function: names the frame */
 	uint64_t sp; /* and inside of it */
 	uint64_t top; /* where the thread's stack begins, about; 0: unknown */
@@ -43,6 +44,8 @@ int expr_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct
  * thread's stack, and past the declaration of the variables? True when no frame is used. Without GDB.
  */
 bool expr_locals_alive(const struct expr_locals *l, pid_t pid);
+/* The TID of that thread in this process. */
+pid_t expr_locals_tid(const struct expr_locals *l, pid_t pid);
 /* The level of that frame in a thread's stack; -1: it is not there. */
 int expr_locals_frame(struct gdb *g, pid_t tid, const struct expr_locals *l);
 

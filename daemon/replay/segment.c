@@ -38,6 +38,30 @@ static int scan(pid_t pid, uint64_t lo, uint64_t hi, uint64_t *gadget, struct er
 	return 1;
 }
 
+static bool read_tids(pid_t pid, int32_t tids[RLOG_MAX_THREADS])
+{
+	return !trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, tid), tids,
+			   RLOG_MAX_THREADS * sizeof(*tids), NULL);
+}
+
+uint32_t segment_thread_of(pid_t pid, pid_t tid)
+{
+	int32_t tids[RLOG_MAX_THREADS];
+
+	if (read_tids(pid, tids))
+		for (uint32_t i = 1; i < RLOG_MAX_THREADS; i++)
+			if (tids[i] == tid)
+				return i;
+	return 0;
+}
+
+pid_t segment_tid_of(pid_t pid, uint32_t thread)
+{
+	int32_t tids[RLOG_MAX_THREADS];
+
+	return thread < RLOG_MAX_THREADS && read_tids(pid, tids) ? tids[thread] : 0;
+}
+
 int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e)
 {
 	cleanup_maps struct maps maps = {0};

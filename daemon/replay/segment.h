@@ -30,6 +30,9 @@ struct segment {
 
 /* A `syscall` instruction of the shim in a process. */
 int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e);
+/* The thread of the timeline that has this TID in a process or its copy, 0: none; and its TID there, 0: it has none. */
+uint32_t segment_thread_of(pid_t pid, pid_t tid);
+pid_t segment_tid_of(pid_t pid, uint32_t thread);
 
 /*
  * The target stands at event n: takes hold of the thread that does event n + 1 and gives it the turn; it

@@ -215,7 +215,7 @@ static int in_segment(struct target *t, struct gdb *g, const struct expr *x, uin
 	struct timeline_where w;
 
 	if (n >= target_total(t) || timeline_find(t->tl, n + 1, &w, e) ||
-	    !expr_needs_thread(x, target_tid(t, w.thread)))
+	    !expr_needs_thread(x, t, target_tid(t, w.thread)))
 		return 1;
 	return expr_freeze(x, g, t, own, e);
 }

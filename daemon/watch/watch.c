@@ -34,7 +34,7 @@ static int copy_inside(struct watch *w, struct err *e)
 	if (!r && bounded && passed >= w->here.hits)
 		r = err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", w->params->good,
 			    w->params->bad);
-	if (!r && expr_needs_thread(&w->x, s.tid)) {
+	if (!r && expr_needs_thread(&w->x, &w->nav.t, s.tid)) {
 		r = segment_release(&s, e) || expr_eval_in_place(&w->x, w->g, &w->nav.t, &w->at_good, e) ||
 				    expr_check_alive(&w->at_good, w->nav.t.pid, e)
 			    ? -1
@@ -112,7 +112,7 @@ static int compile_inside(struct watch *w, const char *text, struct segment *s, 
 	r = segment_release(s, e) ? -1 : compile_at(w, text, t->pid, s->tid, e);
 	if (!r && w->x.compiled)
 		expr_eval_memory(&w->x, t->pid, &w->at_bad);
-	else if (!r && expr_needs_thread(&w->x, s->tid))
+	else if (!r && expr_needs_thread(&w->x, t, s->tid))
 		r = expr_eval_in_place(&w->x, w->g, t, &w->at_bad, e);
 	else if (!r)
 		r = expr_eval_copy(&w->x, w->g, copy, 0, &w->at_bad, e);

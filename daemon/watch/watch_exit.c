@@ -74,7 +74,7 @@ static int find(struct watch *w, struct err *e)
 		return r;
 	if (w->from.pc && w->from.event == w->exit_at.event)
 		return 1;
-	if (expr_needs_thread(&w->x, target_tid(&w->nav.t, w->nav.t.ctl->parked)))
+	if (expr_needs_thread(&w->x, &w->nav.t, target_tid(&w->nav.t, w->nav.t.ctl->parked)))
 		return 0;
 	return evaluate_at_call(w, &v, e) ? -1 : !may_turn(w, &v);
 }
