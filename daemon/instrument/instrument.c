@@ -211,7 +211,7 @@ static void on_call(struct instrument *i, const uint64_t *v)
 		s->cap = s->cap ? s->cap * 2 : 64;
 		s->v = xreallocarray(s->v, s->cap, sizeof(*s->v));
 	}
-	s->v[s->n++] = (struct instrument_frame){x->pc, v[1] - 8, i->event, x->hits};
+	s->v[s->n++] = (struct instrument_frame){x->pc, v[1] - 8, i->event, instrument_has_hits(i) ? x->hits : 0};
 	if (i->ops->call)
 		i->ops->call(i->ctx, i, x);
 }
@@ -500,6 +500,8 @@ void instrument_here(const struct instrument *i, const struct instrument_insn *x
 	for (size_t k = i->stack->n; k; k--) {
 		const struct instrument_frame *f = &i->stack->v[k - 1];
 
+		if (!f->hits)
+			break;
 		*p = (struct timeline_point){f->event, f->pc, f->hits};
 		if (visibility_is_certain(&i->visibility, f->pc))
 			return;

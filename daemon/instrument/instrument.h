@@ -36,7 +36,7 @@ struct instrument_access {
 struct instrument_frame {
 	uint64_t pc; /* of the call */
 	uint64_t sp; /* where its return address stands */
-	uint64_t event, hits; /* the position of the call: EVENT/PC#HITS */
+	uint64_t event, hits; /* the position of the call: EVENT/PC#HITS; hits 0: they are not known */
 };
 
 struct instrument;

@@ -37,6 +37,7 @@ static struct moment here(struct memcheck *m, uint64_t pc, uint64_t hits)
 		const struct instrument_frame *f = &i->stack->v[k - 1];
 
 		frames[n++] = f->pc;
+		has_hits &= f->hits != 0;
 		/* the recorder calls functions of libc, too: there, its own calls would count */
 		if (d.pc || !has_hits || !visibility_is_certain(&i->visibility, f->pc))
 			continue;

@@ -354,3 +354,10 @@ void detect_renew(struct detect *d, uint64_t addr, uint64_t len)
 	d->renewals++;
 	shadow_drop(&d->shadow, addr, len);
 }
+
+void detect_renew_all(struct detect *d)
+{
+	d->renewals++;
+	shadow_fini(&d->shadow);
+	shadow_init(&d->shadow);
+}

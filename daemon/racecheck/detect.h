@@ -83,5 +83,6 @@ void detect_access(struct detect *d, uint32_t thread, uint64_t addr, uint64_t le
 void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, uint32_t site, uint32_t hits);
 /* This memory is given out anew: what was done to it before does not count. */
 void detect_renew(struct detect *d, uint64_t addr, uint64_t len);
+void detect_renew_all(struct detect *d);
 
 #endif

@@ -123,7 +123,7 @@ static const struct instrument_frame *call_of_program(struct racecheck *r)
 	return NULL;
 }
 
-/* The site of an access; *hits: of what is shown of it, 0: that was not in this segment. */
+/* The site of an access; *hits: of what is shown of it, 0: that was not in this segment, or they are not known. */
 static uint32_t site_of(struct racecheck *r, const struct instrument_access *a, bool in_program, uint32_t *hits)
 {
 	struct race_site s = {
@@ -136,7 +136,7 @@ static uint32_t site_of(struct racecheck *r, const struct instrument_access *a, 
 	};
 	const struct instrument_frame *f;
 
-	*hits = (uint32_t)a->insn->hits;
+	*hits = instrument_has_hits(&r->i) ? (uint32_t)a->insn->hits : 0;
 	if (!in_program) {
 		f = call_of_program(r);
 		s.shown = f ? f->pc : 0;
@@ -221,8 +221,8 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	struct racecheck *r = ctx;
 	uint32_t mark;
 
-	(void)i;
-	if (!r->many || is_recorders(a->addr))
+	/* after lost entries it is not known what orders threads, up to the next copy: begun() */
+	if (!r->many || is_recorders(a->addr) || !instrument_has_hits(i))
 		return;
 	mark = mark_of(r, a->insn);
 	if (mark == MARK_NONE || (mark == MARK_RUNTIME && !runtime_counts(r, a)))
@@ -286,7 +286,7 @@ static struct moment here(struct racecheck *r)
 	uint64_t calls[STACKS_DEPTH];
 
 	d.stack = stacks_number(&r->stacks, calls, paths_calls(&r->paths, path_now(r), calls, STACKS_DEPTH));
-	if (f) {
+	if (f && f->hits) {
 		d.event = f->event;
 		d.pc = f->pc;
 		d.hits = f->hits;
@@ -401,7 +401,10 @@ static int end_call(struct racecheck *r, struct race_thread *t, struct err *e)
 	return 0;
 }
 
-/* At the beginning, and after what was not told, the heap is what the process has. */
+/*
+ * At the beginning, and after what was not told, the heap is what the process has. What was not told may have ordered
+ * the accesses that came before it, or have given their memory out anew, so that they are forgotten.
+ */
 static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e)
 {
 	struct racecheck *r = ctx;
@@ -417,6 +420,8 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 	r->process = w.process;
 	if (r->known && r->unseen == missed)
 		return 0;
+	if (r->known)
+		detect_renew_all(&r->detect);
 	r->known = true;
 	r->unseen = missed;
 	return blocks_read(&r->blocks, t->pid, e);

@@ -14,6 +14,7 @@
 #define WRONG 0x200000000020ull /* what it should not access */
 
 static const uint8_t code[INSN_BYTES] = {0x8b, 0x08}; /* mov (%rax), %ecx */
+static const uint8_t call[INSN_BYTES] = {0xe8}; /* call */
 
 struct seen {
 	struct instrument i;
@@ -129,6 +130,37 @@ static void lost_without_filter(void **state)
 	instrument_fini(&s.i);
 }
 
+static struct timeline_point called(struct seen *s, uint64_t sp)
+{
+	const uint64_t v[] = {(uint64_t)REPORT_CALL << REPORT_KIND_SHIFT | (uint64_t)(uintptr_t)call, sp};
+	const struct instrument_insn in_libc = {.pc = (uintptr_t)code, .hits = 1};
+	struct timeline_point p;
+	struct err e;
+
+	s->i.visibility.libc = (struct text){(uintptr_t)code, (uintptr_t)code + sizeof(code)};
+	assert_int_equal(s->i.report.ops->entries(&s->i, v, 2, &s->t, &e), 0);
+	instrument_here(&s->i, &in_libc, &p);
+	return p;
+}
+
+/* A call keeps what was not known of it, also in the copies after that. */
+static void lost_before_call(void **state)
+{
+	static const struct segcur in = {.seg = {.thread = 1}};
+	struct seen s;
+	struct err e;
+
+	(void)state;
+	begin(&s);
+	assert_int_equal(called(&s, 0x7000).hits, 1);
+	s.i.report.lost = 1;
+	assert_int_equal(called(&s, 0x6000).hits, 0);
+	assert_int_equal(s.i.report.ops->begun(&s.i, &in, &s.t, &e), 0);
+	assert_int_equal(s.i.stack->v[0].hits, 1);
+	assert_int_equal(s.i.stack->v[1].hits, 0);
+	instrument_fini(&s.i);
+}
+
 static void lost_in_second_copy(void **state)
 {
 	struct seen s;
@@ -164,8 +196,11 @@ static void most(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(answered), cmocka_unit_test(lost_in_first_copy),
-					   cmocka_unit_test(lost_without_filter), cmocka_unit_test(lost_in_second_copy),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(answered),
+					   cmocka_unit_test(lost_in_first_copy),
+					   cmocka_unit_test(lost_without_filter),
+					   cmocka_unit_test(lost_in_second_copy),
+					   cmocka_unit_test(lost_before_call),
 					   cmocka_unit_test(most)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
