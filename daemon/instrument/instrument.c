@@ -123,20 +123,21 @@ static void on_access(struct instrument *i, const uint64_t *v)
 {
 	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
 	const struct insn_shape *s = &x->shape;
+	uint64_t base = v[1] + (s->fs ? i->fs : 0);
 
 	i->operand = v[1];
 	i->loads = v[1] + (uint64_t)s->scaled;
 	make_quick(i, v[0], x);
 	if (s->call && !i->report.every)
 		x->hits--; /* a CALL entry comes, too, and counts it */
-	if (!s->len || s->irregular || s->fs || s->gs) {
+	if (!s->len || s->irregular || s->gs || (s->fs && !i->ops->locals)) {
 		i->irregular += !s->fs; /* thread-local variables are in no block of the heap */
 		return;
 	}
 	if (s->masked)
-		masked(i, x, v[1] + (uint64_t)s->scaled);
+		masked(i, x, base + (uint64_t)s->scaled);
 	else
-		tell(i, x, v[1] + (uint64_t)s->scaled, s->bytes, s->reads, s->writes);
+		tell(i, x, base + (uint64_t)s->scaled, s->bytes, s->reads, s->writes);
 }
 
 static void on_loaded(struct instrument *i, const uint64_t *v)
@@ -440,7 +441,11 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err *e)
 {
 	struct instrument *i = ctx;
+	struct user_regs_struct r;
 
+	if (i->ops->locals && trace_get_regs(t, &r, e))
+		return -1;
+	i->fs = i->ops->locals ? r.fs_base : 0;
 	i->thread = in->seg.thread;
 	i->visibility = in->visibility;
 	i->stack = &i->stacks[in->seg.thread];

@@ -57,6 +57,7 @@ struct instrument_ops {
 	 * 0: of all.
 	 */
 	uint64_t lo, hi;
+	bool locals; /* access() is told of thread-local variables, too */
 	/* Before anything else of a segment, or of several of one thread; may be NULL. t: a copy at the event before
 	 * it. 0 or -1. */
 	int (*begun)(void *ctx, struct instrument *i, struct trace *t, struct err *e);
@@ -124,6 +125,7 @@ struct instrument {
 	struct visibility visibility; /* of the process: where libc and the loader are */
 	struct instrument_stack *stack; /* of that thread */
 	const struct segcur *in; /* while ops->begun is called */
+	uint64_t fs; /* with ops->locals: the base of FS */
 	unsigned block; /* see ops->heap */
 	/* a consumer may set this: nothing more is told but the segment's end; so it is after report.most accesses */
 	bool enough;

@@ -131,6 +131,16 @@ static bool wakes(uint64_t op)
 	}
 }
 
+bool kernel_reads(const struct rlog_rec *rec, const struct rlog_rec *result, uint64_t *addr, uint64_t *len)
+{
+	uint64_t nr = rec->nops ? rec->op[0] : ~0ull;
+	int64_t ret = result->nops ? (int64_t)result->op[0] : 0;
+
+	*addr = arg(rec, 1);
+	*len = ret > 0 ? (uint64_t)ret : 0;
+	return (nr == SYS_write || nr == SYS_pwrite64 || nr == SYS_sendto) && *len && *len <= arg(rec, 2);
+}
+
 void kernel_begin(struct kernel *c, uint32_t thread, const struct rlog_rec *rec)
 {
 	switch (how(rec)) {

@@ -18,11 +18,8 @@
 #include "base/str.h"
 #include "rlog/replay.h"
 
-#define FIRST 4096 /* a power of two */
-#define HASH 0x9e3779b97f4a7c15ull
 #define OWNED_MAX (1u << 20) /* bytes of a block of libc's */
 #define GUARD_BYTES 1
-#define WIDE 16
 
 /* ---- threads ---- */
 
@@ -40,15 +37,6 @@ static void set_time(struct racecheck *r, uint32_t thread, uint64_t event)
 	t->times[t->ntimes++] = (struct race_time){clock, event};
 }
 
-/* The calls that the moving thread is in. */
-static uint32_t path_now(const struct racecheck *r)
-{
-	const struct race_thread *t = &r->threads[r->i.thread];
-	size_t n = r->i.stack->n;
-
-	return n && n <= t->cap ? t->path[n - 1] : 0;
-}
-
 static void call(void *ctx, struct instrument *i, const struct instrument_insn *insn)
 {
 	struct racecheck *r = ctx;
@@ -63,86 +51,6 @@ static void call(void *ctx, struct instrument *i, const struct instrument_insn *
 		t->cap = cap;
 	}
 	t->path[n - 1] = paths_number(&r->paths, n > 1 ? t->path[n - 2] : 0, insn->pc);
-}
-
-/* ---- sites ---- */
-
-static size_t site_place(const struct racecheck *r, const struct race_site *s)
-{
-	size_t k = (size_t)((s->pc ^ (uint64_t)s->path << 36 ^ (uint64_t)s->kind << 60) * HASH >> 24) &
-		   (r->site_slots - 1);
-
-	for (; r->site_slot[k]; k = (k + 1) & (r->site_slots - 1)) {
-		const struct race_site *v = &r->sites[r->site_slot[k]];
-
-		if (v->pc == s->pc && v->path == s->path && v->kind == s->kind)
-			break;
-	}
-	return k;
-}
-
-static void more_sites(struct racecheck *r)
-{
-	r->site_slots = r->site_slots ? r->site_slots * 2 : FIRST;
-	r->csites = r->site_slots / 2 + 1;
-	r->sites = xreallocarray(r->sites, r->csites, sizeof(*r->sites));
-	free(r->site_slot);
-	r->site_slot = xcalloc(r->site_slots, sizeof(*r->site_slot));
-	for (size_t i = 1; i < r->nsites; i++)
-		r->site_slot[site_place(r, &r->sites[i])] = (uint32_t)i;
-}
-
-static uint32_t site_number(struct racecheck *r, const struct race_site *s)
-{
-	size_t k = site_place(r, s);
-
-	if (r->site_slot[k])
-		return r->site_slot[k];
-	if (r->nsites == r->csites) {
-		more_sites(r);
-		k = site_place(r, s);
-	}
-	r->sites[r->nsites] = *s;
-	r->site_slot[k] = (uint32_t)r->nsites;
-	return (uint32_t)r->nsites++;
-}
-
-static bool is_program(struct racecheck *r, uint64_t pc)
-{
-	const struct code_file *m = modules_at(&r->rules.modules, r->i.t->pid, pc);
-
-	return !m || m->kind == MODULE_PROGRAM;
-}
-
-/* The innermost call that the program itself has made; NULL: none. */
-static const struct instrument_frame *call_of_program(struct racecheck *r)
-{
-	for (size_t k = r->i.stack->n; k; k--)
-		if (is_program(r, r->i.stack->v[k - 1].pc))
-			return &r->i.stack->v[k - 1];
-	return NULL;
-}
-
-/* The site of an access; *hits: of what is shown of it, 0: that was not in this segment, or they are not known. */
-static uint32_t site_of(struct racecheck *r, const struct instrument_access *a, bool in_program, uint32_t *hits)
-{
-	struct race_site s = {
-		.path = path_now(r),
-		.pc = a->insn->pc,
-		.shown = a->insn->pc,
-		.locked = a->insn->shape.locked,
-		.modifies = a->insn->shape.reads && a->insn->shape.writes,
-		.wide = a->len > WIDE || a->insn->shape.string,
-	};
-	const struct instrument_frame *f;
-
-	*hits = instrument_has_hits(&r->i) ? (uint32_t)a->insn->hits : 0;
-	if (!in_program) {
-		f = call_of_program(r);
-		s.shown = f ? f->pc : 0;
-		*hits = f && f->event == r->i.event ? (uint32_t)f->hits : 0;
-	}
-	return site_number(r, &s);
 }
 
 /* ---- accesses ---- */
@@ -183,17 +91,16 @@ static bool stores_atomically(struct racecheck *r, const struct instrument_acces
 	return x->mark & MARK_STORES;
 }
 
-/* Of a library's function: is it made for the program? */
-static bool runtime_counts(struct racecheck *r, const struct instrument_access *a)
+/* What a library's function, or the kernel, accesses: is it for the program? */
+static bool is_for_program(struct racecheck *r, uint64_t addr)
 {
 	const struct code_file *m;
 
-	if ((a->insn->shape.vector && !a->writes) || !r->i.stack->n || is_owned(r, a->addr) ||
-	    !is_program(r, r->i.stack->v[r->i.stack->n - 1].pc))
+	if (!r->i.stack->n || is_owned(r, addr) || !racecheck_is_program(r, r->i.stack->v[r->i.stack->n - 1].pc))
 		return false;
-	if (blocks_is_heap(a->addr) || shim_is_stack(a->addr))
+	if (blocks_is_heap(addr) || shim_is_stack(addr))
 		return true;
-	m = modules_at(&r->rules.modules, r->i.t->pid, a->addr);
+	m = modules_at(&r->rules.modules, r->i.t->pid, addr);
 	return !m || m->kind == MODULE_PROGRAM;
 }
 
@@ -209,7 +116,7 @@ static void one_way(struct racecheck *r, const struct instrument_access *a, bool
 
 	if (!releases && detect_is_known(&r->detect, thread, a->addr, a->len, writes))
 		return;
-	site = site_of(r, a, in_program, &hits);
+	site = racecheck_site(r, a, in_program, &hits);
 	detect_access(&r->detect, thread, a->addr, a->len, writes, site, hits);
 	/* a thread that reads what the release wrote does not know what comes after the release */
 	if (releases)
@@ -225,12 +132,32 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	if (!r->many || is_recorders(a->addr) || !instrument_has_hits(i))
 		return;
 	mark = mark_of(r, a->insn);
-	if (mark == MARK_NONE || (mark == MARK_RUNTIME && !runtime_counts(r, a)))
+	if (mark == MARK_NONE ||
+	    (mark == MARK_RUNTIME && ((a->insn->shape.vector && !a->writes) || !is_for_program(r, a->addr))))
 		return;
 	if (a->reads)
 		one_way(r, a, mark == MARK_PROGRAM, false);
 	if (a->writes)
 		one_way(r, a, mark == MARK_PROGRAM, true);
+}
+
+/* The buffer of a system call. */
+static void by_kernel(struct racecheck *r, uint64_t addr, uint64_t len, bool writes)
+{
+	const struct instrument_frame *f = racecheck_call(r);
+	struct race_site s = {.path = racecheck_path(r), .kind = RACE_KERNEL, .wide = true};
+
+	if (!r->many || !f || is_recorders(addr) || !instrument_has_hits(&r->i) || !is_for_program(r, addr))
+		return;
+	s.pc = s.shown = f->pc;
+	detect_access(&r->detect, r->i.thread, addr, len, writes, racecheck_site_number(r, &s),
+		      f->event == r->i.event ? (uint32_t)f->hits : 0);
+}
+
+static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len)
+{
+	(void)i;
+	by_kernel(ctx, addr, len, true);
 }
 
 static void soon(void *ctx, uint64_t addr)
@@ -282,10 +209,10 @@ static void race(void *ctx, const struct detect_access *earlier, const struct de
 static struct moment here(struct racecheck *r)
 {
 	struct moment d = {.event = r->i.event, .thread = r->i.thread};
-	const struct instrument_frame *f = call_of_program(r);
+	const struct instrument_frame *f = racecheck_call(r);
 	uint64_t calls[STACKS_DEPTH];
 
-	d.stack = stacks_number(&r->stacks, calls, paths_calls(&r->paths, path_now(r), calls, STACKS_DEPTH));
+	d.stack = stacks_number(&r->stacks, calls, paths_calls(&r->paths, racecheck_path(r), calls, STACKS_DEPTH));
 	if (f && f->hits) {
 		d.event = f->event;
 		d.pc = f->pc;
@@ -300,7 +227,7 @@ static void own(struct racecheck *r, uint64_t at, uint64_t len)
 	const struct instrument_stack *s = r->i.stack;
 
 	shadow_drop(&r->owned, at, len);
-	if (!s->n || is_program(r, s->v[s->n - 1].pc))
+	if (!s->n || racecheck_is_program(r, s->v[s->n - 1].pc))
 		return;
 	for (uint64_t k = at & ~7ull; k < at + (len < OWNED_MAX ? len : OWNED_MAX); k += 8) {
 		uint32_t *cell = shadow_cell(&r->owned, k, true);
@@ -320,14 +247,15 @@ static void given(struct racecheck *r, uint64_t at, uint64_t len)
 
 static void freed(struct racecheck *r, struct heap_piece *p)
 {
-	const struct instrument_frame *f = call_of_program(r);
-	struct race_site s = {.path = path_now(r), .kind = RACE_FREE, .pc = f ? f->pc : 0, .shown = f ? f->pc : 0};
+	const struct instrument_frame *f = racecheck_call(r);
+	struct race_site s = {
+		.path = racecheck_path(r), .kind = RACE_FREE, .pc = f ? f->pc : 0, .shown = f ? f->pc : 0};
 	struct moment at = here(r);
 
 	blocks_free(&r->blocks, p, &at);
 	if (!r->many || is_owned(r, p->at))
 		return;
-	detect_free(&r->detect, r->i.thread, p->at, p->len, site_number(r, &s),
+	detect_free(&r->detect, r->i.thread, p->at, p->len, racecheck_site_number(r, &s),
 		    f && f->event == r->i.event ? (uint32_t)f->hits : 0);
 }
 
@@ -363,7 +291,7 @@ static void on_sync(void *ctx, struct instrument *i, unsigned kind, uint64_t obj
 
 	/* the byte that says so is read without a call from then on */
 	if (kind == RLOG_ONCE_DONE)
-		detect_access(&r->detect, i->thread, object, GUARD_BYTES, true, site_number(r, &s), 0);
+		detect_access(&r->detect, i->thread, object, GUARD_BYTES, true, racecheck_site_number(r, &s), 0);
 	syncs_event(&r->syncs, i->thread, kind, object, (int64_t)value);
 	r->threads[i->thread].starts |= kind == RLOG_START;
 	r->many |= kind == RLOG_CREATE;
@@ -457,10 +385,13 @@ static int ended(void *ctx, struct instrument *i, struct err *e)
 	struct racecheck *r = ctx;
 	struct race_thread *t = &r->threads[i->thread];
 	struct timeline_event ev;
+	uint64_t addr, len;
 
 	if (timeline_read(r->tl, i->event + 1, &ev, e))
 		return -1;
 	if (ev.ev.rec.kind == RLOG_SYS) {
+		if (ev.ev.has_result && kernel_reads(&ev.ev.rec, &ev.ev.result, &addr, &len))
+			by_kernel(r, addr, len, false);
 		kernel_begin(&r->kernel, i->thread, &ev.ev.rec);
 		t->in_call = true;
 		t->call = i->event + 1;
@@ -486,6 +417,8 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 						  .heap = heap,
 						  .call = call,
 						  .sync = on_sync,
+						  .written = written,
+						  .locals = true,
 						  .ended = ended,
 						  .cancelled = cancelled};
 
@@ -499,7 +432,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 	rules_init(&r->rules, rec);
 	stacks_number(&r->stacks, NULL, 0);
 	r->nsites = 1;
-	more_sites(r);
+	racecheck_more_sites(r);
 	forget(r);
 }
 

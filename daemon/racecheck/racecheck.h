@@ -21,9 +21,10 @@ struct race_site {
 	enum race_site_kind {
 		RACE_INSN,
 		RACE_FREE,
-		RACE_GUARD
+		RACE_GUARD,
+		RACE_KERNEL
 	} kind; /* GUARD: of a C++ static variable, by libstdc++ */
-	uint64_t pc; /* of the access; FREE: of the call of free */
+	uint64_t pc; /* of the access; FREE, KERNEL: of the call of free, or of what made the system call */
 	uint64_t shown; /* in the program: that, or the call that led to it */
 	bool locked, modifies, wide; /* the instruction: with a lock prefix, or xchg; reads and writes; over 16 bytes */
 	uint8_t atomic; /* enum rules_atomic + 1; 0: not asked yet */
@@ -98,6 +99,18 @@ struct racecheck {
 void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline *tl);
 void racecheck_fini(struct racecheck *r);
 int racecheck_run(struct racecheck *r, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
+
+/* ---- sites.c ---- */
+
+/* The calls that the moving thread is in. */
+uint32_t racecheck_path(const struct racecheck *r);
+bool racecheck_is_program(struct racecheck *r, uint64_t pc);
+/* The innermost call that the program itself has made; NULL: none. */
+const struct instrument_frame *racecheck_call(struct racecheck *r);
+void racecheck_more_sites(struct racecheck *r);
+uint32_t racecheck_site_number(struct racecheck *r, const struct race_site *s);
+/* The site of an access; *hits: of what is shown of it, 0: that was not in this segment, or they are not known. */
+uint32_t racecheck_site(struct racecheck *r, const struct instrument_access *a, bool in_program, uint32_t *hits);
 
 /* ---- findings.c ---- */
 
