@@ -5,7 +5,7 @@
  * Checked are the accesses of the program, and those of a C or C++ library function that the program has called, such
  * as memcpy. Not checked is what such functions do internally (their own locks order that), and what they do with the
  * libraries' data or with blocks that the libraries have allocated. String functions read whole vectors, also beyond
- * the end: so vector reads of the C library are not checked.
+ * the end: so vector reads of the C library are not checked, but those of functions that copy memory, which are exact.
  *
  * As long as there has been one thread only, nothing can race.
  */
@@ -20,6 +20,10 @@
 
 #define OWNED_MAX (1u << 20) /* bytes of a block of libc's */
 #define GUARD_BYTES 1
+#define BND_PREFIX 0xf2
+
+static const char *const copies[] = {"memcpy",	     "memmove",	      "mempcpy",      "bcopy",
+				     "__memcpy_chk", "__memmove_chk", "__mempcpy_chk"};
 
 /* ---- threads ---- */
 
@@ -50,13 +54,23 @@ static void call(void *ctx, struct instrument *i, const struct instrument_insn *
 		memset(t->path + t->cap, 0, (cap - t->cap) * sizeof(*t->path));
 		t->cap = cap;
 	}
+	if (t->copying == n && !insn->shape.jumps)
+		t->copying = 0;
 	t->path[n - 1] = paths_number(&r->paths, n > 1 ? t->path[n - 2] : 0, insn->pc);
 }
 
 /* ---- accesses ---- */
 
-/* Of an instruction; MARK_STORES: an atomic store without a lock prefix. */
-enum { MARK_PROGRAM = 1, MARK_RUNTIME, MARK_NONE, MARK_WHOSE = 3, MARK_ASKED = 4, MARK_STORES = 8 };
+/* Of an instruction; STORES: an atomic store without a lock prefix; COPIES: calls a function that copies memory. */
+enum {
+	MARK_PROGRAM = 1,
+	MARK_RUNTIME,
+	MARK_NONE,
+	MARK_WHOSE = 3,
+	MARK_ASKED = 4, /* whether it STORES, or COPIES */
+	MARK_STORES = 8,
+	MARK_COPIES = 16
+};
 
 static uint32_t mark_of(struct racecheck *r, struct instrument_insn *x)
 {
@@ -104,6 +118,39 @@ static bool is_for_program(struct racecheck *r, uint64_t addr)
 	return !m || m->kind == MODULE_PROGRAM;
 }
 
+/* jmp or call by a word at a fixed distance from it, as procedure linkage tables have it. */
+static bool is_by_fixed_word(pid_t pid, uint64_t pc)
+{
+	uint8_t code[3];
+	const uint8_t *c = code;
+	struct err ignored;
+
+	if (trace_read(pid, pc, code, sizeof(code), &ignored))
+		return false;
+	c += code[0] == BND_PREFIX;
+	return c[0] == 0xff && (c[1] == 0x15 || c[1] == 0x25);
+}
+
+/* A call, or the jump that it leads to, by a word in memory. */
+static void on_jump(struct racecheck *r, const struct instrument_access *a)
+{
+	struct instrument_insn *x = a->insn;
+
+	if (!(x->mark & MARK_ASKED)) {
+		x->mark |= MARK_ASKED;
+		if (is_by_fixed_word(r->i.t->pid, x->pc) && imports_find(&r->imports, r->i.t->pid, a->addr) >= 0)
+			x->mark |= MARK_COPIES;
+	}
+	if (x->mark & MARK_COPIES)
+		r->threads[r->i.thread].copying = r->i.stack->n + x->shape.call;
+}
+
+/* Does an instruction of the C library read more than what it is asked for? */
+static bool is_inexact(const struct racecheck *r, const struct instrument_access *a)
+{
+	return a->insn->shape.vector && !a->writes && r->threads[r->i.thread].copying != r->i.stack->n;
+}
+
 static bool is_recorders(uint64_t addr)
 {
 	return addr >= SHIM_OWN_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
@@ -132,9 +179,10 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	if (!r->many || is_recorders(a->addr) || !instrument_has_hits(i))
 		return;
 	mark = mark_of(r, a->insn);
-	if (mark == MARK_NONE ||
-	    (mark == MARK_RUNTIME && ((a->insn->shape.vector && !a->writes) || !is_for_program(r, a->addr))))
+	if (mark == MARK_NONE || (mark == MARK_RUNTIME && (is_inexact(r, a) || !is_for_program(r, a->addr))))
 		return;
+	if (a->insn->shape.jumps)
+		on_jump(r, a);
 	if (a->reads)
 		one_way(r, a, mark == MARK_PROGRAM, false);
 	if (a->writes)
@@ -428,6 +476,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 	instrument_init(&r->i, &ops, r);
 	blocks_init(&r->blocks);
 	shadow_init(&r->owned);
+	imports_init(&r->imports, copies, sizeof(copies) / sizeof(copies[0]));
 	paths_init(&r->paths);
 	rules_init(&r->rules, rec);
 	stacks_number(&r->stacks, NULL, 0);
@@ -454,6 +503,7 @@ void racecheck_fini(struct racecheck *r)
 	instrument_fini(&r->i);
 	blocks_fini(&r->blocks);
 	shadow_fini(&r->owned);
+	imports_fini(&r->imports);
 	paths_fini(&r->paths);
 	rules_fini(&r->rules);
 	stacks_fini(&r->stacks);

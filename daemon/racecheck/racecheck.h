@@ -7,6 +7,7 @@
 #define FRED_RACECHECK_RACECHECK_H
 
 #include "instrument/blocks.h"
+#include "instrument/imports.h"
 #include "instrument/instrument.h"
 #include "instrument/stacks.h"
 #include "racecheck/kernel.h"
@@ -66,6 +67,7 @@ struct race_thread {
 	bool starts; /* it has not done anything yet */
 	bool in_call; /* of the kernel, whose end is yet to come */
 	uint64_t call; /* the event */
+	size_t copying; /* the depth of the stack in the call of a function that copies memory; 0: none */
 };
 
 struct racecheck {
@@ -83,6 +85,7 @@ struct racecheck {
 	size_t site_slots;
 	struct race_thread *threads; /* by ordinal */
 	struct timeline *tl; /* borrowed */
+	struct imports imports; /* functions that copy memory */
 	struct shadow owned; /* of the heap: which words libc has for itself */
 	uint32_t process; /* whose log the last event was in */
 	bool many; /* there has been a second thread */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* counters.c: variables of all kinds that two threads count without a lock. */
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 struct pair {
@@ -15,6 +16,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_I
 static pthread_barrier_t barrier;
 static int locked, half_locked, sent, got, *lent;
 static _Thread_local int own;
+static char text[200], copy[200];
 
 static void *count(void *arg)
 {
@@ -49,6 +51,7 @@ static void *by_kernel(void *arg)
 
 	n = write(ends[1], &sent, sizeof(sent)); /* RACE: sent */
 	n += read(ends[0], &got, sizeof(got)); /* RACE: got */
+	memcpy(copy, text, sizeof(text)); /* RACE: text[70] */
 	return (void *)n;
 }
 
@@ -56,6 +59,7 @@ static void *meanwhile(void *arg)
 {
 	sent++; /* RACE: sent */
 	got++; /* RACE: got */
+	text[70]++; /* RACE: text[70] */
 	return arg;
 }
 
