@@ -243,6 +243,57 @@ bool atomics_line(const struct atomics *a, const struct atomics *b, const char *
 	return false;
 }
 
+/* After the name of a function: is relaxed order the only one that its arguments name? Goes behind them. */
+static bool is_relaxed(struct scan *t)
+{
+	struct token k = next(t);
+	unsigned relaxed = 0;
+	int deep = 1;
+
+	if (!is(&k, "("))
+		return false;
+	while (deep > 0 && (k = next(t)).n) {
+		deep += is(&k, "(") ? 1 : is(&k, ")") ? -1 : 0;
+		if (is_call(&k))
+			return false;
+		if (is(&k, "memory_order_relaxed") || is(&k, "__ATOMIC_RELAXED"))
+			relaxed++;
+		else if (begins(&k, "memory_order") || begins(&k, "__ATOMIC_"))
+			return false;
+	}
+	return !deep && relaxed == 1;
+}
+
+bool atomics_relaxed_load(const struct atomics *a, const struct atomics *b, const char *line, size_t len)
+{
+	struct scan t = {line, line + len};
+	struct token k;
+	bool found = false;
+
+	while ((k = next(&t)).n) {
+		if (is(&k, "atomic_load_explicit") || is(&k, "__atomic_load_n")) {
+			if (found || !is_relaxed(&t))
+				return false;
+			found = true;
+		} else if (k.word && (is_call(&k) || has(a, &k) || (b && has(b, &k)))) {
+			return false;
+		}
+	}
+	return found;
+}
+
+bool atomics_fences(const char *text, size_t len)
+{
+	struct scan t = {text, text + len};
+	struct token k;
+
+	while ((k = next(&t)).n)
+		if (k.word && (memmem(k.s, k.n, "fence", 5) || is(&k, "__sync_synchronize") || is(&k, "asm") ||
+			       is(&k, "__asm__") || is(&k, "__asm") || is(&k, "membarrier")))
+			return true;
+	return false;
+}
+
 enum atomics_pragma atomics_pragma(const char *line, size_t len)
 {
 	static const char *const begin[] = {"#", "pragma", "omp"};

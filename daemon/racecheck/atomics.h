@@ -28,6 +28,14 @@ void atomics_scan(struct atomics *a, const char *text, size_t len);
 bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable);
 
 /*
+ * Does this line load one atomic object, with relaxed order, and nothing else that is atomic? Such a load orders
+ * nothing, unless a fence follows.
+ */
+bool atomics_relaxed_load(const struct atomics *a, const struct atomics *b, const char *line, size_t len);
+/* Does this text have fences, or anything that may be one? */
+bool atomics_fences(const char *text, size_t len);
+
+/*
  * OpenMP's: `atomic` makes the statement of the next line one; for `reduction`, the compiler puts what threads have
  * computed together by atomic operations that belong to this line. A load that begins a loop of compare-and-exchange
  * has no lock prefix.

@@ -138,6 +138,7 @@ struct now {
 	struct detect_access a;
 	uint64_t epoch, addr;
 	unsigned len;
+	bool renews; /* the thread's next accesses are later than this one */
 };
 
 /* The earlier access is not known to the thread. */
@@ -152,11 +153,17 @@ static void unordered(struct now *n, const struct shadow_mark *m, bool wrote)
 				    .len = n->len};
 	struct vclock knew = {0};
 
-	if (!n->d->ops->atomic(n->d->ctx, &was, &n->a)) {
+	enum detect_pair is = n->d->ops->atomic(n->d->ctx, &was, &n->a);
+
+	if (is == DETECT_RACE) {
 		n->d->ops->race(n->d->ctx, &was, &n->a);
 		return;
 	}
 	if (!wrote)
+		return;
+	/* the next load of it may be one that orders: it is not one that is known */
+	n->renews |= is == DETECT_RELAXED;
+	if (is == DETECT_RELAXED)
 		return;
 	/* an access that only writes learns nothing; but a thread that reads both sees that it came later */
 	detect_knew(n->d, was.thread, was.clock, &knew);
@@ -315,6 +322,8 @@ static void each(struct detect *d, const struct detect_access *a, bool make)
 		n.epoch = epoch_of(a->thread, a->clock);
 		piece(&n, cell);
 	}
+	if (n.renews)
+		detect_tick(d, a->thread);
 }
 
 void detect_access(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes, uint32_t site,

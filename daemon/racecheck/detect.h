@@ -23,9 +23,15 @@ struct detect_access {
 	uint64_t addr, len; /* of the earlier one: the bytes that the later one accesses, too */
 };
 
+/* What two accesses are that would race. */
+enum detect_pair {
+	DETECT_RACE,
+	DETECT_ATOMIC, /* both are atomic operations */
+	DETECT_RELAXED, /* the same, but the later one does not order */
+};
+
 struct detect_ops {
-	/* Would race: are both atomic operations? */
-	bool (*atomic)(void *ctx, const struct detect_access *earlier, const struct detect_access *later);
+	enum detect_pair (*atomic)(void *ctx, const struct detect_access *earlier, const struct detect_access *later);
 	void (*race)(void *ctx, const struct detect_access *earlier, const struct detect_access *later);
 };
 

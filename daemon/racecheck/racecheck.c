@@ -234,17 +234,31 @@ static enum rules_atomic atomic_site(struct racecheck *r, uint32_t site, uint64_
 	return (enum rules_atomic)(s->atomic - 1);
 }
 
-static bool atomic(void *ctx, const struct detect_access *earlier, const struct detect_access *later)
+/* Does a load learn nothing from what it reads? */
+static bool is_relaxed(struct racecheck *r, const struct detect_access *later)
+{
+	struct race_site *s = &r->sites[later->site];
+
+	if (later->writes || s->locked || s->kind != RACE_INSN)
+		return false;
+	if (!s->relaxed)
+		s->relaxed = 1 + rules_is_relaxed_load(&r->rules, r->i.t->pid, s->pc);
+	return s->relaxed > 1;
+}
+
+static enum detect_pair atomic(void *ctx, const struct detect_access *earlier, const struct detect_access *later)
 {
 	struct racecheck *r = ctx;
 	enum rules_atomic a, b;
 
 	/* compilers make them, and a load of it is one that acquires */
 	if (r->sites[earlier->site].kind == RACE_GUARD || r->sites[later->site].kind == RACE_GUARD)
-		return true;
+		return DETECT_ATOMIC;
 	a = atomic_site(r, earlier->site, earlier->addr);
 	b = atomic_site(r, later->site, earlier->addr);
-	return a != RULES_PLAIN && b != RULES_PLAIN && (a != RULES_UNKNOWN || b != RULES_UNKNOWN);
+	if (a == RULES_PLAIN || b == RULES_PLAIN || (a == RULES_UNKNOWN && b == RULES_UNKNOWN))
+		return DETECT_RACE;
+	return is_relaxed(r, later) ? DETECT_RELAXED : DETECT_ATOMIC;
 }
 
 static void race(void *ctx, const struct detect_access *earlier, const struct detect_access *later)

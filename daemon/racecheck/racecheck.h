@@ -29,6 +29,7 @@ struct race_site {
 	uint64_t shown; /* in the program: that, or the call that led to it */
 	bool locked, modifies, wide; /* the instruction: with a lock prefix, or xchg; reads and writes; over 16 bytes */
 	uint8_t atomic; /* enum rules_atomic + 1; 0: not asked yet */
+	uint8_t relaxed; /* is it a relaxed load, + 1; 0: not asked yet */
 };
 
 /* One of the two. */

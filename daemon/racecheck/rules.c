@@ -155,3 +155,39 @@ enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t
 	name_fini(&name);
 	return out;
 }
+
+/* In the sources of the program's own. */
+static bool has_fences(struct rules *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; !r->fences_known && i < r->sources.n && !r->fences; i++) {
+		struct buf text = {0};
+
+		if (path_is_system(r->sources.v[i].name))
+			continue;
+		read_text(r, r->sources.v[i].name, &text);
+		any |= text.len > 0;
+		r->fences = !text.len || atomics_fences((const char *)text.data, text.len);
+		buf_fini(&text);
+	}
+	r->fences |= !r->fences_known && !any;
+	r->fences_known = true;
+	return r->fences;
+}
+
+bool rules_is_relaxed_load(struct rules *r, pid_t pid, uint64_t pc)
+{
+	struct code_file *code = modules_at(&r->modules, pid, pc);
+	const struct rules_file *f;
+	const char *path, *s;
+	size_t len;
+	int line;
+
+	path = code ? module_line(code, pc, &line) : NULL;
+	if (!path)
+		return false;
+	f = file_of(r, path);
+	return line_of(&f->text, line, &s, &len) && atomics_relaxed_load(&f->names, common(r), s, len) &&
+	       !has_fences(r);
+}

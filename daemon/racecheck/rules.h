@@ -31,11 +31,14 @@ struct rules {
 	size_t nfiles, cap;
 	struct atomics common; /* of headers */
 	bool have_common;
+	bool fences, fences_known; /* some source of the program's has fences, or none of it is known */
 };
 
 void rules_init(struct rules *r, const struct rec *rec);
 void rules_fini(struct rules *r);
 /* Of a plain load or store at pc, to addr. */
 enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr);
+/* Of an atomic load: is it a relaxed one, in a program without fences? */
+bool rules_is_relaxed_load(struct rules *r, pid_t pid, uint64_t pc);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 static atomic_int counted;
-static int plain, mixed, late;
+static int plain, mixed, late, early;
 
 static void *work(void *arg)
 {
@@ -39,6 +39,20 @@ static void *gets(void *arg)
 	return late ? arg : NULL; /* RACE: late */
 }
 
+static void *says(void *arg)
+{
+	early = 1; /* RACE: early */
+	atomic_store_explicit(&counted, 10, memory_order_release);
+	return arg;
+}
+
+static void *hears(void *arg)
+{
+	while (atomic_load_explicit(&counted, memory_order_relaxed) != 10)
+		;
+	return early ? arg : NULL; /* RACE: early */
+}
+
 static void both(void *(*f)(void *), void *(*g)(void *))
 {
 	pthread_t t[2];
@@ -54,5 +68,6 @@ int main(void)
 	both(work, work);
 	both(adds, counts);
 	both(sets, gets);
+	both(says, hears);
 	return 0;
 }

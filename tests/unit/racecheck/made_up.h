@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* made_up.h: a detector for tests: sites from ATOMIC on are atomic operations, and races are listed. */
+/* made_up.h: a detector for tests: sites from ATOMIC on are atomic operations, from RELAXED on relaxed ones, and races
+ * are listed. */
 #ifndef FRED_TEST_RACECHECK_MADE_UP_H
 #define FRED_TEST_RACECHECK_MADE_UP_H
 
 #include "racecheck/detect.h"
 
 #define ATOMIC 100
+#define RELAXED 200
 #define RACES 64
 
 struct made_up {
@@ -16,10 +18,13 @@ struct made_up {
 	} race[RACES];
 };
 
-static bool made_up_atomic(void *ctx, const struct detect_access *earlier, const struct detect_access *later)
+static enum detect_pair made_up_atomic(void *ctx, const struct detect_access *earlier,
+				       const struct detect_access *later)
 {
 	(void)ctx;
-	return earlier->site >= ATOMIC && later->site >= ATOMIC;
+	if (earlier->site < ATOMIC || later->site < ATOMIC)
+		return DETECT_RACE;
+	return later->site >= RELAXED ? DETECT_RELAXED : DETECT_ATOMIC;
 }
 
 static void made_up_race(void *ctx, const struct detect_access *earlier, const struct detect_access *later)

@@ -92,6 +92,32 @@ static void pragmas(void **state)
 		assert_int_equal(atomics_pragma(lines[i].line, strlen(lines[i].line)), lines[i].is);
 }
 
+static void relaxed(void **state)
+{
+	static const struct {
+		const char *line;
+		bool is;
+	} lines[] = {{"while (!atomic_load_explicit(&n, memory_order_relaxed))", true},
+		     {"x = __atomic_load_n(&p->n, __ATOMIC_RELAXED) + 1;", true},
+		     {"if (flag && atomic_load_explicit(&n, memory_order_relaxed))", false},
+		     {"atomic_load_explicit(&n, memory_order_relaxed) + atomic_load(&m)", false},
+		     {"atomic_load_explicit(&n, x ? memory_order_acquire : memory_order_relaxed)", false},
+		     {"atomic_load_explicit(&n,", false},
+		     {"atomic_load_explicit(&n, order)", false},
+		     {"atomic_load(&n) /* memory_order_relaxed */", false}};
+	static const char text[] = "atomic_int flag;";
+	struct atomics a = {0};
+
+	(void)state;
+	atomics_scan(&a, text, sizeof(text) - 1);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (atomics_relaxed_load(&a, NULL, lines[i].line, strlen(lines[i].line)) != lines[i].is)
+			fail_msg("%s", lines[i].line);
+	assert_true(atomics_fences("atomic_thread_fence(memory_order_acquire)", 41));
+	assert_false(atomics_fences("/* fence */ x = defend(y);", 26));
+	atomics_fini(&a);
+}
+
 /* Any text is fine. */
 static void damaged(void **state)
 {
@@ -119,7 +145,7 @@ static void damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(pragmas),
-					   cmocka_unit_test(damaged)};
+					   cmocka_unit_test(relaxed), cmocka_unit_test(damaged)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

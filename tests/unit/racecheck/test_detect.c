@@ -209,6 +209,22 @@ static void atomics(void **state)
 	assert_int_equal(m->races, 4);
 }
 
+/* A relaxed load orders nothing, but one that acquires does, also when it comes right after that. */
+static void relaxed(void **state)
+{
+	struct made_up *m = *state;
+
+	writes(m, 1, X, 4, 1);
+	writes(m, 1, X + 64, 4, ATOMIC);
+	reads(m, 2, X + 64, 4, RELAXED);
+	reads(m, 2, X, 4, 2);
+	assert_int_equal(m->races, 1);
+	reads(m, 3, X + 64, 4, RELAXED);
+	reads(m, 3, X + 64, 4, ATOMIC + 1);
+	reads(m, 3, X, 4, 3);
+	assert_int_equal(m->races, 1);
+}
+
 /* From one to the next: what the first knew goes on to the third. */
 static void handed_on(void **state)
 {
@@ -296,8 +312,8 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
-		CASE(clocks), CASE(pairs),   CASE(behind_release), CASE(sizes),		CASE(known),
-		CASE(memory), CASE(atomics), CASE(handed_on),	   CASE(against_plain),
+		CASE(clocks), CASE(pairs),   CASE(behind_release), CASE(sizes),	    CASE(known),
+		CASE(memory), CASE(atomics), CASE(relaxed),	   CASE(handed_on), CASE(against_plain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
