@@ -204,12 +204,16 @@ void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len)
 void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at)
 {
 	struct moment made = p->made;
+	uint8_t family = p->family;
 	uint64_t end = p->at + p->len;
 
 	forbid(b, p->at, p->len, 0);
 	p->state = BLOCK_NONE;
 	if (at < end)
 		blocks_add(b, at, end - at, &made);
+	p = blocks_at(b, at);
+	if (p)
+		p->family = family;
 }
 
 /* ---- what the process has ---- */

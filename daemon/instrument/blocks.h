@@ -22,6 +22,7 @@ struct heap_piece {
 	uint64_t at, len;
 	enum block_state state;
 	bool reached; /* leaks.c */
+	uint8_t family; /* the consumer's own: what has allocated it; 0 at first */
 	struct moment made, freed;
 };
 

@@ -242,8 +242,14 @@ static void on_free(struct memcheck *m, uint64_t addr)
 {
 	struct heap_piece *p = blocks_is_heap(addr) ? blocks_at(&m->blocks, addr) : NULL;
 	struct moment at = here(m, 0, 0);
+	enum family by;
+	struct memory_finding *f;
 
 	if (p && p->state == BLOCK_LIVE) {
+		by = families_of(&m->families, m->i.t->pid, m->i.stack);
+		if (!families_match(&m->families, m->i.t->pid, (enum family)p->family, by) &&
+		    (f = memcheck_add(m, FINDING_MISMATCH, &at, false, addr, 0, p)) != NULL)
+			f->family = (uint8_t)by;
 		if (m->follows)
 			follow_free(&m->follow, p);
 		blocks_free(&m->blocks, p, &at);
@@ -261,7 +267,6 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 	struct heap_piece *p = kind != REPORT_ALLOC && blocks_is_heap(a) ? blocks_at(&m->blocks, a) : NULL;
 	struct moment at;
 
-	(void)i;
 	if (kind == REPORT_FREE) {
 		on_free(m, a);
 	} else if (kind == REPORT_ALLOC && a) {
@@ -269,6 +274,9 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 		if (m->follows)
 			follow_alloc(&m->follow, a, b, i->block, &at);
 		blocks_add(&m->blocks, a, b, &at);
+		p = i->block & REPORT_BLOCK_INNER ? NULL : blocks_at(&m->blocks, a);
+		if (p)
+			p->family = (uint8_t)families_of(&m->families, i->t->pid, i->stack);
 	} else if (p && p->state == BLOCK_LIVE) {
 		if (kind == REPORT_RESIZE && m->follows)
 			follow_resize(&m->follow, p, b, i->block);
@@ -411,6 +419,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 		follow_init(&m->follow, &m->i, &follow_ops, m);
 	blocks_init(&m->blocks);
 	strings_init(&m->strings, &string_ops, m);
+	families_init(&m->families);
 	stacks_number(&m->stacks, NULL, 0);
 }
 
@@ -419,6 +428,7 @@ void memcheck_fini(struct memcheck *m)
 	instrument_fini(&m->i);
 	blocks_fini(&m->blocks);
 	strings_fini(&m->strings);
+	families_fini(&m->families);
 	follow_fini(&m->follow);
 	stacks_fini(&m->stacks);
 	free(m->v);

@@ -10,6 +10,7 @@
 #include "instrument/blocks.h"
 #include "instrument/instrument.h"
 #include "instrument/stacks.h"
+#include "memcheck/families.h"
 #include "memcheck/strings.h"
 #include "unwritten/follow.h"
 
@@ -18,6 +19,7 @@ enum finding_kind {
 	FINDING_FREED, /* to a block that was freed */
 	FINDING_DOUBLE_FREE,
 	FINDING_INVALID_FREE,
+	FINDING_MISMATCH, /* freed by a function that does not belong to the one that has allocated it */
 	FINDING_OVERLAP, /* a copy between areas that overlap, by a function that may not */
 	FINDING_UNWRITTEN, /* a use of what was never written */
 	FINDING_LEAK,
@@ -30,6 +32,7 @@ struct memory_finding {
 	const char *by; /* the function of libc whose arguments say so; NULL: an access does */
 	uint64_t addr, len; /* of the access; what was freed; LEAK: bytes in all; OVERLAP: where to, and bytes */
 	uint64_t from; /* OVERLAP */
+	uint8_t family; /* MISMATCH: of what frees it */
 	enum unwritten_use use; /* UNWRITTEN, and where that comes from */
 	struct follow_origin origin;
 	struct moment at; /* LEAK: where the first of the blocks was allocated */
@@ -42,6 +45,7 @@ struct memcheck {
 	struct blocks blocks;
 	struct stacks stacks;
 	struct strings strings;
+	struct families families;
 	struct unwritten_follow follow;
 	bool follows; /* what was never written */
 	bool first; /* it ends at the first finding that is an error for certain: memcheck_is_error */

@@ -28,13 +28,10 @@ struct check {
 };
 
 static const char *const kinds[FINDING_KINDS] = {
-	[FINDING_OUTSIDE] = "outside",
-	[FINDING_FREED] = "use-after-free",
-	[FINDING_DOUBLE_FREE] = "double-free",
-	[FINDING_INVALID_FREE] = "invalid-free",
-	[FINDING_OVERLAP] = "overlap",
-	[FINDING_UNWRITTEN] = "uninitialised",
-	[FINDING_LEAK] = "leak",
+	[FINDING_OUTSIDE] = "outside",		[FINDING_FREED] = "use-after-free",
+	[FINDING_DOUBLE_FREE] = "double-free",	[FINDING_INVALID_FREE] = "invalid-free",
+	[FINDING_MISMATCH] = "mismatched-free", [FINDING_OVERLAP] = "overlap",
+	[FINDING_UNWRITTEN] = "uninitialised",	[FINDING_LEAK] = "leak",
 };
 
 /* ---- words ---- */
@@ -79,6 +76,10 @@ static char *free_words(const struct memory_finding *f)
 {
 	const struct heap_piece *b = &f->block;
 
+	if (f->kind == FINDING_MISMATCH)
+		return str_fmt("%s of a block of %llu byte%s that was allocated by %s",
+			       families_freer((enum family)f->family), U(b->len), plural(b->len),
+			       families_maker((enum family)b->family));
 	if (f->kind == FINDING_DOUBLE_FREE)
 		return str_fmt("free of a block of %llu byte%s that was freed before", U(b->len), plural(b->len));
 	if (b->state != BLOCK_NONE && f->addr > b->at && f->addr < b->at + b->len)
@@ -110,7 +111,7 @@ static char *words_of(const struct memory_finding *f)
 	if (f->kind == FINDING_OVERLAP)
 		return str_fmt("%s of %llu byte%s from 0x%llx to 0x%llx, which overlap", f->by, U(f->len),
 			       plural(f->len), U(f->from), U(f->addr));
-	if (f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE)
+	if (f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE || f->kind == FINDING_MISMATCH)
 		return free_words(f);
 	what = str_fmt("%s of %llu byte%s%s%s", f->writes ? "write" : "read", U(f->len), plural(f->len),
 		       f->by ? " by " : "", f->by ? f->by : "");

@@ -11,7 +11,15 @@
 static const char *const allocates[] = {"malloc",	 "calloc",   "realloc",
 					"reallocarray",	 "memalign", "posix_memalign",
 					"aligned_alloc", "valloc",   NULL},
-			 *const frees[] = {"free", "realloc", NULL};
+			 *const frees[] = {"free",
+					   "realloc",
+					   "_ZdlPv",
+					   "_ZdlPvm",
+					   "_ZdaPv",
+					   "_ZdaPvm",
+					   "operator delete(void*)",
+					   "operator delete[](void*)",
+					   NULL};
 
 static const char *kind_of_access(const struct memory_finding *f)
 {
@@ -38,6 +46,7 @@ static const char *kind_of(const struct memory_finding *f)
 	switch (f->kind) {
 	case FINDING_DOUBLE_FREE:
 	case FINDING_INVALID_FREE:
+	case FINDING_MISMATCH:
 		return "Free";
 	case FINDING_OVERLAP:
 		return "Overlap";
@@ -86,7 +95,7 @@ bool suppressing_sees(struct suppressions *s, const struct memory_finding *f, js
 
 	if (f->kind == FINDING_LEAK)
 		inner = allocates;
-	else if (f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE)
+	else if (f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE || f->kind == FINDING_MISMATCH)
 		inner = frees;
 	frames = frames_of(json_object_get(o, "backtrace"), &n);
 	r = suppressions_match(s, kind_of(f), frames, n, inner);
