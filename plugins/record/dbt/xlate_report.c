@@ -189,11 +189,14 @@ static void put_values(struct xlate *x, struct cache *c, const uint8_t *p, const
 
 /* ---- what is loaded ---- */
 
-/* Bytes of a vector; 0: not all of it is read, or one element again and again. */
+/* Bytes of a vector; 0: one element again and again, or not all of it is read. */
 static unsigned vector_bytes(const uint8_t *p, const struct insn *i)
 {
+	/* libc's comparisons with a mask are of vectors that are there as a whole: a fault would cost them much time */
+	unsigned not_all = i->op == 0x74 || i->op == 0x75 || i->op == 0x76 || i->map == 3 ? 0x10 : 0x17;
+
 	if (i->vex == EVEX_BYTES)
-		return p[i->op_at - 1] & 0x17 ? 0 : 16u << (p[i->op_at - 1] >> 5 & 3);
+		return p[i->op_at - 1] & not_all ? 0 : 16u << (p[i->op_at - 1] >> 5 & 3);
 	return i->vex && p[i->op_at - 1] & 4 ? 32 : 16;
 }
 
@@ -260,8 +263,18 @@ static unsigned loaded_bytes(const struct xlate *x, const uint8_t *p, const stru
 	return n ? n : of_vectors(p, i);
 }
 
+/* A displacement of 8 bits counts whole operands in EVEX, of so many bytes: what is missing in that of put_lea. */
+static int32_t scaled(const uint8_t *p, const struct insn *i, unsigned bytes)
+{
+	uint8_t modrm = p[i->modrm_at];
+
+	if (i->vex != EVEX_BYTES || modrm >> 6 != 1)
+		return 0;
+	return (int8_t)p[i->modrm_at + ((modrm & 7) == 4 ? 2 : 1)] * (int32_t)(bytes - 1);
+}
+
 /* mov from(%rcx), %rcx, of at most 8 bytes; what is above becomes 0 */
-static void put_load(struct cache *c, unsigned from, unsigned bytes)
+static void put_load(struct cache *c, int32_t from, unsigned bytes)
 {
 	if (bytes == 1)
 		BYTES(c, 0x0f, 0xb6);
@@ -271,7 +284,8 @@ static void put_load(struct cache *c, unsigned from, unsigned bytes)
 		BYTES(c, LOAD);
 	else
 		BYTES(c, 0x48, LOAD);
-	put(c, (const uint8_t[]){0x49, (uint8_t)from}, 2);
+	BYTES(c, 0x89);
+	put32(c, (uint32_t)from);
 }
 
 static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes)
@@ -285,7 +299,7 @@ static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const
 		put_word(c, 0);
 		for (unsigned k = 0; k < n; k += 8) {
 			BYTES(c, 0x48, LOAD, 0x08); /* mov (%rax), %rcx */
-			put_load(c, from + k, n - k < 8 ? n - k : 8);
+			put_load(c, scaled(p, i, bytes) + (int32_t)(from + k), n - k < 8 ? n - k : 8);
 			put_word(c, 1 + k / 8);
 		}
 		put_head(c, REPORT_LOADED, n);
