@@ -69,6 +69,7 @@ struct xlate {
 	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
 	uint64_t full_bits, heap_bits, shadow_bits, report_full; /* xlate_report.c: masks for pext; without pext */
 	uint64_t operand; /* of the access that is looked at */
+	uint64_t page_bit; /* xlate_report.c: of addresses in every second page */
 	uint64_t sign_bit,
 		called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */

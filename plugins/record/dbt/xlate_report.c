@@ -20,6 +20,7 @@
 #define HALF 0x66
 #define FS_PREFIX 0x64
 #define GS_PREFIX 0x65
+#define RESTORE_RCX 9 /* bytes of put_gs */
 
 /* The address relative to RIP with which what has been put ends means the same as in the original. */
 static void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
@@ -189,14 +190,11 @@ static void put_values(struct xlate *x, struct cache *c, const uint8_t *p, const
 
 /* ---- what is loaded ---- */
 
-/* Bytes of a vector; 0: one element again and again, or not all of it is read. */
+/* Bytes of a vector, those that a mask leaves out too; 0: one element again and again. */
 static unsigned vector_bytes(const uint8_t *p, const struct insn *i)
 {
-	/* libc's comparisons with a mask are of vectors that are there as a whole: a fault would cost them much time */
-	unsigned not_all = i->op == 0x74 || i->op == 0x75 || i->op == 0x76 || i->map == 3 ? 0x10 : 0x17;
-
 	if (i->vex == EVEX_BYTES)
-		return p[i->op_at - 1] & not_all ? 0 : 16u << (p[i->op_at - 1] >> 5 & 3);
+		return p[i->op_at - 1] & 0x10 ? 0 : 16u << (p[i->op_at - 1] >> 5 & 3);
 	return i->vex && p[i->op_at - 1] & 4 ? 32 : 16;
 }
 
@@ -259,6 +257,8 @@ static unsigned loaded_bytes(const struct xlate *x, const uint8_t *p, const stru
 	if ((uint64_t)p < r->loaded_lo || (uint64_t)p >= r->loaded_hi || insn_has_prefix(p, i, FS_PREFIX) ||
 	    insn_has_prefix(p, i, GS_PREFIX))
 		return 0;
+	if (opmask(p, i) && !x->can_filter)
+		return 0;
 	n = i->vex ? 0 : of_numbers(p, i);
 	return n ? n : of_vectors(p, i);
 }
@@ -288,8 +288,39 @@ static void put_load(struct cache *c, int32_t from, unsigned bytes)
 	put32(c, (uint32_t)from);
 }
 
+/*
+ * What a mask leaves out need not be there: a jump for operands that reach into another page, to be led behind what
+ * loads them. The registers are the program's after it, and in front of what it leads to.
+ */
+static uint8_t *put_same_page(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes)
+{
+	uint8_t *jump;
+
+	keep_rax_rcx(c);
+	put_lea(x, c, p, i);
+	BYTES(c, 0x48, LEA, 0x89); /* lea N(%rcx), %rcx */
+	put32(c, (uint32_t)scaled(p, i, bytes));
+	BYTES(c, 0x48, LEA, 0x81); /* lea N(%rcx), %rax */
+	put32(c, bytes - 1);
+	put_pext(c, GS(page_bit));
+	BYTES(c, 0x48, 0x91); /* xchg %rax, %rcx */
+	put_pext(c, GS(page_bit));
+	BYTES(c, 0x48, 0xf7, 0xd0); /* not %rax */
+	BYTES(c, 0x48, LEA, 0x40, 0x01); /* lea 1(%rax), %rax */
+	BYTES(c, 0x48, LEA, 0x0c, 0x01); /* lea (%rcx,%rax), %rcx */
+	put_gs(c, LOAD, RAX, GS(kept_rax));
+	BYTES(c, 0xe3, RESTORE_RCX + LONG_JUMP); /* jrcxz */
+	put_gs(c, LOAD, RCX, GS(kept_rcx));
+	jump = c->cur;
+	c->cur += LONG_JUMP;
+	put_gs(c, LOAD, RCX, GS(kept_rcx));
+	return jump;
+}
+
 static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes)
 {
+	uint8_t *other = bytes && opmask(p, i) ? put_same_page(x, c, p, i, bytes) : 0;
+
 	for (unsigned from = 0; from < bytes; from += REPORT_LOADED_BYTES) {
 		unsigned n = bytes - from < REPORT_LOADED_BYTES ? bytes - from : REPORT_LOADED_BYTES;
 
@@ -305,6 +336,8 @@ static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const
 		put_head(c, REPORT_LOADED, n);
 		end(x, c, 5);
 	}
+	if (other)
+		jumps_lead(&other, 1, c->cur);
 }
 
 /* ---- is there room? ---- */
@@ -328,6 +361,7 @@ void xlate_see_report(struct xlate *x)
 	x->heap_bits = 3ull << REPORT_HEAP_BIT;
 	x->shadow_bits = (1ull << REPORT_HEAP_BIT) - 8;
 	x->sign_bit = 1ull << 63;
+	x->page_bit = 1ull << 12;
 	x->called = r->called_sp ? ~r->called_sp : 0;
 }
 _Static_assert(!(REPLAY_REPORT_ADDR % (REPLAY_XLATE_ADDR - REPLAY_REPORT_ADDR)), "bits of `cur` say how full it is");

@@ -4,11 +4,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <wchar.h>
+
+/* Right in front of memory that may not be read. */
+static size_t at_edge(void)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), other[80];
+	size_t sum = 0;
+
+	if (page == MAP_FAILED || mprotect(page + 4096, 4096, PROT_NONE))
+		return 0;
+	memset(other, 'a', sizeof(other));
+	for (size_t n = 1; n < 70; n++) {
+		char *s = page + 4096 - n;
+
+		memset(s, 'a', n);
+		sum += memcmp(s, other, n) == 0 && memcmp(other, s, n) == 0 && strncmp(s, other, n) == 0;
+		s[n - 1] = other[n - 1] = 0;
+		sum += strcmp(s, other) == 0 && strlen(s) == n - 1 && strstr(other, s) == other;
+		other[n - 1] = 'a';
+	}
+	return sum;
+}
 
 int main(void)
 {
-	size_t sum = 0;
+	size_t sum = at_edge();
 
 	for (size_t n = 1; n < 200; n++) {
 		char *s = malloc(n), *t = malloc(n);
