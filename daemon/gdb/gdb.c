@@ -5,9 +5,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/home.h"
 #include "base/maps.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -16,6 +18,7 @@
 #include "gdb/mi_quote.h"
 
 #define NO_DEBUG_FILES "/nonexistent"
+#define MOST_INDEXES (256ull << 20) /* bytes of the cache of symbol indexes; then it begins anew */
 
 struct gdb {
 	struct mi_conn *conn;
@@ -98,16 +101,38 @@ static int keep_debug_dir(struct gdb *g, struct err *e)
 	return gdb_debug_files(g, false, e);
 }
 
+/*
+ * While the libraries are read: GDB keeps the indexes of their symbols in files, for the next GDB. To make libc's takes
+ * as long as all the rest of GDB's start. The program's own is not kept: each build would leave one. Without a folder,
+ * or with a GDB that has no such cache, nothing changes.
+ */
+static void use_index_cache(struct gdb *g, bool on)
+{
+	struct err ignored;
+	cleanup_free char *dir = on ? home_subdir("gdb-index", &ignored) : NULL, *set = NULL;
+
+	if (dir && path_disk_usage(dir) > MOST_INDEXES && (rm_rf(dir, &ignored) || mkdir(dir, 0700)))
+		return;
+	if (dir) {
+		set = str_fmt("set index-cache directory %s", dir);
+		gdb_console(g, set, NULL, &ignored);
+	}
+	gdb_console(g, dir ? "set index-cache enabled on" : "set index-cache enabled off", NULL, &ignored);
+}
+
 int gdb_debug_files(struct gdb *g, bool on, struct err *e)
 {
+	int r;
+
 	if (set_debug_dir(g, on ? g->debug_dir : NO_DEBUG_FILES, e))
 		return -1;
 	if (!on || !g->target || g->debug_read)
 		return 0;
 	g->debug_read = true;
-	if (gdb_console(g, "nosharedlibrary", NULL, e) || gdb_console(g, "sharedlibrary", NULL, e))
-		return err_wrap(e, "reading the debug files of libraries");
-	return 0;
+	use_index_cache(g, true);
+	r = gdb_console(g, "nosharedlibrary", NULL, e) || gdb_console(g, "sharedlibrary", NULL, e);
+	use_index_cache(g, false);
+	return r ? err_wrap(e, "reading the debug files of libraries") : 0;
 }
 
 static int send_settings(struct gdb *g, struct err *e)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "gdb/gdb.h"
 #include "live.h"
@@ -151,6 +153,39 @@ static void test_libraries_kept(void **state)
 	assert_int_equal(gdb_console(l.gdb, "print $_inferior", &inferior, &e), 0);
 	assert_non_null(strstr(inferior, "= 1"));
 	live_end(&l);
+}
+
+/* What GDB has found out of the libraries is kept for the next GDB, but nothing of the program's own. */
+static void test_debug_files(void **state)
+{
+	char home[] = "/tmp/fred-gdb.XXXXXX";
+	cleanup_free char *was = str_fmt("%s", getenv("FRED_HOME")), *show = NULL, *again = NULL, *dir = NULL;
+	struct gdb_frame *f;
+	struct stat made, then;
+	struct live l;
+	struct err e = {0};
+	size_t n;
+
+	(void)state;
+	assert_non_null(mkdtemp(home));
+	setenv("FRED_HOME", home, 1);
+	dir = str_fmt("%s/gdb-index", home);
+	for (int i = 0; i < 2; i++) {
+		live_attach(&l, c_plain, NULL, 1);
+		assert_int_equal(gdb_debug_files(l.gdb, true, &e), 0);
+		assert_int_equal(gdb_backtrace(l.gdb, 0, 0, &f, &n, &e), 0);
+		assert_string_equal(f[0].func, "block_here");
+		gdb_frames_free(f, n);
+		assert_int_equal(gdb_console(l.gdb, "show index-cache", i ? &again : &show, &e), 0);
+		assert_int_equal(stat(dir, i ? &then : &made), 0);
+		live_end(&l);
+	}
+	assert_true(path_disk_usage(dir) > 0);
+	assert_int_equal(then.st_mtim.tv_nsec, made.st_mtim.tv_nsec);
+	assert_non_null(strstr(show, "cache is currently disabled"));
+	assert_non_null(strstr(again, "cache is currently disabled"));
+	setenv("FRED_HOME", was, 1);
+	assert_int_equal(rm_rf(home, &e), 0);
 }
 
 static void test_attach_errors(void **state)
@@ -477,6 +512,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_eval),	       cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_calls_cxx),      cmocka_unit_test(test_call_one_thread),
 		cmocka_unit_test(test_target_killed),  cmocka_unit_test(test_libraries_kept),
+		cmocka_unit_test(test_debug_files),
 	};
 
 	if (argc < 3)
