@@ -12,6 +12,9 @@ FREDCTL=${FREDCTL:-$BUILD/cli/fredctl}
 REPEAT=${REPEAT:-1}
 ONLY=${ONLY:-*}
 
+# The system's: a version manager's "python3" is a shell script, which starts ten programs each time.
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
 tap_count=0
 tap_failed=0
 
@@ -90,7 +93,7 @@ deadline() {
 
 # json_get FILE KEY...: the values, one a line; a.b.0.c goes down; empty when absent
 json_get() {
-	python3 - "$@" <<'PY'
+	"$python" - "$@" <<'PY'
 import json
 import sys
 

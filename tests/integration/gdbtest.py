@@ -84,11 +84,11 @@ def gdb(s, rec, exe, *commands):
     """What GDB prints in a session of these commands."""
     need_gdb()
     with Server(s, rec) as server:
-        args = ["gdb", "-nx", "-q", "-batch", "-ex", "set sysroot /", "-ex", "set width 0",
+        args = ["gdb", "-q", "-batch", "-ex", "set sysroot /", "-ex", "set width 0",
                 "-ex", "target extended-remote 127.0.0.1:%d" % server.port]
         for c in commands:
             args += ["-ex", c]
-        r = subprocess.run(args + [exe], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        r = subprocess.run(args + [exe], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=s.env)
     return r.stdout + r.stderr
 
 
