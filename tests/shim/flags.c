@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <time.h>
 
-#define ROUNDS 300
+#define ROUNDS 100
 #define THREADS 3
 
 static atomic_int turn, ticket_next, ticket_now;
