@@ -49,35 +49,19 @@ static unsigned of_one_byte(const uint8_t *p, const struct insn *i)
 	switch (i->op) {
 	case 0x63: /* movsxd */
 		return i->rex & 8 ? 4 : 0;
+	case 0x80 ... 0x81:
+	case 0x84 ... 0x8b:
+	case 0xc0 ... 0xc1:
+	case 0xd0 ... 0xd3:
+	case 0xf6 ... 0xf7:
+		return odd;
 	case 0x69:
 	case 0x6b:
-		return n;
-	case 0x80:
-	case 0x81:
-	case 0x84:
-	case 0x85:
-	case 0x86:
-	case 0x87:
-	case 0x88:
-	case 0x89:
-	case 0x8a:
-	case 0x8b:
-	case 0xc0:
-	case 0xc1:
-	case 0xd0:
-	case 0xd1:
-	case 0xd2:
-	case 0xd3:
-	case 0xf6:
-	case 0xf7:
-		return odd;
 	case 0x83:
 		return n;
-	case 0xc6:
-	case 0xc7:
+	case 0xc6 ... 0xc7:
 		return middle(p, i) ? 0 : odd;
-	case 0xfe:
-	case 0xff: /* inc, dec; call, jmp */
+	case 0xfe ... 0xff: /* inc, dec; call, jmp */
 		if (middle(p, i) < 2)
 			return odd;
 		return i->kind == INSN_CALL_BY || i->kind == INSN_JMP_BY ? 8 : 0;
@@ -86,80 +70,49 @@ static unsigned of_one_byte(const uint8_t *p, const struct insn *i)
 	}
 }
 
-static unsigned by_prefix(enum insn_prefix pp, unsigned none, unsigned p66, unsigned f3, unsigned f2)
-{
-	const unsigned v[] = {[INSN_PP_NONE] = none, [INSN_PP_66] = p66, [INSN_PP_F3] = f3, [INSN_PP_F2] = f2};
+/* Opcodes of a map, and the bytes of their operand by the prefix. The first row with the opcode counts. */
+struct sizes {
+	uint8_t first, last;
+	uint8_t by_prefix[4]; /* INSN_PP_NONE, 66, F3, F2 */
+};
 
-	return v[pp];
-}
+enum {
+	ALL = 0xff, /* the vector */
+	NUM = 0xfe, /* a number, or an element, of the instruction's size */
+};
 
-/* Vectors of map 0f, of `all` bytes: those that SSE and AVX have in common. */
-static unsigned of_vectors(const struct insn *i, enum insn_prefix pp, unsigned all)
+static unsigned of_table(const struct sizes *table, const struct insn *i, enum insn_prefix pp, unsigned all,
+			 unsigned number)
 {
-	switch (i->op) {
-	case 0x10: /* movups and the like, arithmetic */
-	case 0x11:
-	case 0x51:
-	case 0x58:
-	case 0x59:
-	case 0x5c:
-	case 0x5d:
-	case 0x5e:
-	case 0x5f:
-	case 0xc2:
-		return by_prefix(pp, all, all, 4, 8);
-	case 0x12:
-		return by_prefix(pp, 8, 8, all, 0);
-	case 0x13:
-	case 0x17:
-		return by_prefix(pp, 8, 8, 0, 0);
-	case 0x16:
-		return by_prefix(pp, 8, 8, all, 0);
-	case 0x14:
-	case 0x15:
-	case 0x28:
-	case 0x29:
-	case 0x2b:
-	case 0x54:
-	case 0x55:
-	case 0x56:
-	case 0x57:
-	case 0xc6:
-		return by_prefix(pp, all, all, 0, 0);
-	case 0x2e:
-	case 0x2f:
-		return by_prefix(pp, 4, 8, 0, 0);
-	case 0x6f:
-	case 0x7f:
-		return by_prefix(pp, 0, all, all, 0);
-	case 0x7e:
-		return by_prefix(pp, 0, 0, 8, 0);
-	case 0xd6:
-		return by_prefix(pp, 0, 8, 0, 0);
-	case 0xe7:
-		return by_prefix(pp, 0, all, 0, 0);
-	case 0xf0:
-		return by_prefix(pp, 0, 0, 0, all);
-	case 0x70:
-		return by_prefix(pp, 0, all, all, all);
-	case 0xd1: /* shifts by a count */
-	case 0xd2:
-	case 0xd3:
-	case 0xe1:
-	case 0xe2:
-	case 0xf1:
-	case 0xf2:
-	case 0xf3:
-		return by_prefix(pp, 0, 16, 0, 0);
+	while (i->op < table->first || i->op > table->last)
+		table++;
+	switch (table->by_prefix[pp]) {
+	case ALL:
+		return all;
+	case NUM:
+		return number;
 	default:
-		break;
+		return table->by_prefix[pp];
 	}
-	/* punpck, pcmpgt, pack; pcmpeq; padd, pand, por, pxor, psub and the like */
-	if ((i->op >= 0x60 && i->op <= 0x6d) || (i->op >= 0x74 && i->op <= 0x76) ||
-	    (i->op >= 0xd4 && i->op <= 0xfe && i->op != 0xd7 && i->op != 0xe6 && i->op != 0xf7))
-		return by_prefix(pp, 0, all, 0, 0);
-	return 0;
 }
+
+/* Vectors of map 0f: those that SSE and AVX have in common. */
+static const struct sizes vectors[] = {
+	{0x10, 0x11, {ALL, ALL, 4, 8}}, /* movups and the like, arithmetic */
+	{0x12, 0x12, {8, 8, ALL, 0}},	{0x13, 0x13, {8, 8, 0, 0}},	  {0x14, 0x15, {ALL, ALL, 0, 0}},
+	{0x16, 0x16, {8, 8, ALL, 0}},	{0x17, 0x17, {8, 8, 0, 0}},	  {0x28, 0x29, {ALL, ALL, 0, 0}},
+	{0x2a, 0x2a, {0, 0, NUM, NUM}}, /* cvtsi2ss, cvtsi2sd */
+	{0x2b, 0x2b, {ALL, ALL, 0, 0}}, {0x2c, 0x2d, {0, 0, 4, 8}},	  {0x2e, 0x2f, {4, 8, 0, 0}},
+	{0x51, 0x51, {ALL, ALL, 4, 8}}, {0x54, 0x57, {ALL, ALL, 0, 0}},	  {0x58, 0x59, {ALL, ALL, 4, 8}},
+	{0x5c, 0x5f, {ALL, ALL, 4, 8}}, {0x60, 0x6d, {0, ALL, 0, 0}}, /* punpck, pcmpgt, pack */
+	{0x6f, 0x6f, {0, ALL, ALL, 0}}, {0x70, 0x70, {0, ALL, ALL, ALL}}, {0x74, 0x76, {0, ALL, 0, 0}}, /* pcmpeq */
+	{0x7e, 0x7e, {0, 0, 8, 0}},	{0x7f, 0x7f, {0, ALL, ALL, 0}},	  {0xc2, 0xc2, {ALL, ALL, 4, 8}},
+	{0xc6, 0xc6, {ALL, ALL, 0, 0}}, {0xd1, 0xd3, {0, 16, 0, 0}}, /* shifts by a count */
+	{0xd6, 0xd6, {0, 8, 0, 0}},	{0xd7, 0xd7, {0, 0, 0, 0}},	  {0xe1, 0xe2, {0, 16, 0, 0}},
+	{0xe6, 0xe6, {0, 0, 0, 0}},	{0xf0, 0xf0, {0, 0, 0, ALL}},	  {0xf1, 0xf3, {0, 16, 0, 0}},
+	{0xf7, 0xf7, {0, 0, 0, 0}},	{0xd4, 0xfe, {0, ALL, 0, 0}}, /* padd, pand, por, pxor, psub and the like */
+	{0x00, 0xff, {0, 0, 0, 0}},
+};
 
 /* The map 0f, without VEX. */
 static unsigned of_two_bytes(const uint8_t *p, const struct insn *i)
@@ -167,51 +120,59 @@ static unsigned of_two_bytes(const uint8_t *p, const struct insn *i)
 	enum insn_prefix pp = insn_simd_prefix(p, i);
 	unsigned n = insn_number_bytes(p, i);
 
-	if ((i->op & 0xf0) == 0x40) /* cmov */
-		return n;
-	if ((i->op & 0xf0) == 0x90) /* setcc */
-		return 1;
 	switch (i->op) {
-	case 0x2a: /* cvtsi2ss, cvtsi2sd */
-		return by_prefix(pp, 0, 0, n, n);
-	case 0x2c:
-	case 0x2d:
-		return by_prefix(pp, 0, 0, 4, 8);
+	case 0x40 ... 0x4f: /* cmov */
+		return n;
 	case 0x5a:
-		return by_prefix(pp, 8, 16, 4, 8);
+		return (const uint8_t[]){8, 16, 4, 8}[pp];
 	case 0x6e: /* movd, movq */
 	case 0x7e:
 		if (pp == INSN_PP_66)
 			return i->rex & 8 ? 8 : 4;
 		break;
-	case 0xa4:
-	case 0xa5:
-	case 0xac:
-	case 0xad:
-	case 0xaf: /* imul */
-	case 0xba: /* bt by a constant */
-	case 0xb1:
-	case 0xc1:
-		return n;
+	case 0x90 ... 0x9f: /* setcc */
 	case 0xb0:
-	case 0xc0:
 	case 0xb6:
 	case 0xbe:
+	case 0xc0:
 		return 1;
+	case 0xa4 ... 0xa5:
+	case 0xac ... 0xad:
+	case 0xaf: /* imul */
+	case 0xb1:
+	case 0xb8: /* popcnt */
+	case 0xba: /* bt by a constant */
+	case 0xbc ... 0xbd: /* tzcnt, lzcnt, bsf, bsr */
+	case 0xc1:
+		return n;
 	case 0xb7:
 	case 0xbf:
 		return 2;
-	case 0xb8: /* popcnt, tzcnt, lzcnt, bsf, bsr */
-	case 0xbc:
-	case 0xbd:
-		return n;
 	case 0xc3: /* movnti */
 		return pp == INSN_PP_NONE ? n : 0;
 	default:
 		break;
 	}
-	return of_vectors(i, pp, 16);
+	return of_table(vectors, i, pp, 16, n);
 }
+
+/* After VEX, in map 0f38 with the prefix 66 */
+static const struct sizes vex_38[] = {
+	{0x00, 0x00, {0, ALL}}, /* pshufb */
+	{0x17, 0x17, {0, ALL}}, /* ptest */
+	{0x18, 0x18, {0, 4}}, /* broadcasts */
+	{0x19, 0x19, {0, 8}},
+	{0x1a, 0x1a, {0, 16}},
+	{0x36, 0x40, {0, ALL}}, /* pmin, pmax, pmul */
+	{0x58, 0x58, {0, 4}},
+	{0x59, 0x59, {0, 8}},
+	{0x5a, 0x5a, {0, 16}},
+	{0x78, 0x78, {0, 1}},
+	{0x79, 0x79, {0, 2}},
+	{0xf7, 0xf7, {NUM, NUM, NUM, NUM}}, /* bextr, shlx, sarx, shrx */
+	{0xf2, 0xf2, {NUM, NUM, NUM, NUM}}, /* andn */
+	{0x00, 0xff, {0, 0, 0, 0}},
+};
 
 /* After VEX, of 16 or 32 bytes. */
 static unsigned of_vex(const uint8_t *p, const struct insn *i)
@@ -219,76 +180,28 @@ static unsigned of_vex(const uint8_t *p, const struct insn *i)
 	enum insn_prefix pp = insn_simd_prefix(p, i);
 	unsigned all = p[i->op_at - 1] & 4 ? 32 : 16, wide = i->vex == 3 && p[i->op_at - 1] & 0x80 ? 8 : 4;
 
-	if (i->map == 1) {
-		if (i->op == 0x6e || (i->op == 0x7e && pp == INSN_PP_66))
-			return pp == INSN_PP_66 ? wide : 0;
-		if (i->op == 0x2a)
-			return by_prefix(pp, 0, 0, wide, wide);
-		if (i->op == 0x2c || i->op == 0x2d)
-			return by_prefix(pp, 0, 0, 4, 8);
-		return of_vectors(i, pp, all);
-	}
-	if (i->map == 2 && pp == INSN_PP_66)
-		switch (i->op) {
-		case 0x00: /* pshufb */
-		case 0x17: /* ptest */
-		case 0x36:
-		case 0x37:
-		case 0x38: /* pmin, pmax, pmul */
-		case 0x39:
-		case 0x3a:
-		case 0x3b:
-		case 0x3c:
-		case 0x3d:
-		case 0x3e:
-		case 0x3f:
-		case 0x40:
-			return all;
-		case 0x18: /* broadcasts */
-		case 0x58:
-			return 4;
-		case 0x19:
-		case 0x59:
-			return 8;
-		case 0x1a:
-		case 0x5a:
-			return 16;
-		case 0x78:
-			return 1;
-		case 0x79:
-			return 2;
-		default:
-			break;
-		}
-	/* andn, bextr, shlx, sarx, shrx; rorx */
-	if ((i->map == 2 && (i->op == 0xf2 || i->op == 0xf7)) || (i->map == 3 && i->op == 0xf0))
-		return wide;
-	return 0;
+	if (i->map == 1 && (i->op == 0x6e || (i->op == 0x7e && pp == INSN_PP_66)))
+		return pp == INSN_PP_66 ? wide : 0;
+	if (i->map == 1 || i->map == 2)
+		return of_table(i->map == 1 ? vectors : vex_38, i, pp, all, wide);
+	return i->map == 3 && i->op == 0xf0 ? wide : 0; /* rorx */
 }
+
+/* After EVEX, in map 0f */
+static const struct sizes evex[] = {
+	{0x10, 0x11, {ALL, ALL, 0, 0}},	  {0x28, 0x29, {ALL, ALL, 0, 0}}, {0x6f, 0x6f, {0, ALL, ALL, ALL}},
+	{0x7f, 0x7f, {0, ALL, ALL, ALL}}, {0xe7, 0xe7, {0, ALL, 0, 0}},	  {0x00, 0xff, {0, 0, 0, 0}},
+};
 
 /* After EVEX, without opmask, broadcast, and a displacement that is scaled. */
 static unsigned of_evex(const uint8_t *p, const struct insn *i)
 {
-	enum insn_prefix pp = insn_simd_prefix(p, i);
 	uint8_t last = p[i->op_at - 1];
 	unsigned all = 16u << (last >> 5 & 3);
 
 	if (last & 0x17 || p[i->modrm_at] >> 6 == 1 || all > 64 || i->map != 1)
 		return 0;
-	switch (i->op) {
-	case 0x10:
-	case 0x11:
-	case 0x28:
-	case 0x29:
-		return by_prefix(pp, all, all, 0, 0);
-	case 0x6f:
-	case 0x7f:
-		return by_prefix(pp, 0, all, all, all);
-	case 0xe7:
-		return by_prefix(pp, 0, all, 0, 0);
-	default:
-		return 0;
-	}
+	return of_table(evex, i, insn_simd_prefix(p, i), all, 0);
 }
 
 unsigned insn_operand_bytes(const uint8_t *p, const struct insn *i)
