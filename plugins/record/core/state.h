@@ -232,7 +232,6 @@ struct shim {
 	int children_ns; /* recording: its children will be in another one */
 	uint64_t text_lo, text_hi; /* the shim's executable segment */
 	char rec[256]; /* path of the recording */
-	char preload_env[1100]; /* "LD_PRELOAD=..." and "FRED=..." for exec */
 	char shim_path[512];
 	struct rlog_control *control;
 	struct replay_ctl *ctl;

@@ -29,7 +29,6 @@
 #define BLOCK_INSNS 64
 #define FIRST_HITS 64 /* without a filter: to see what changes */
 #define PASSES 64
-#define XSAVE_MASK 0xe7 /* x87, SSE, AVX, AVX-512 */
 #define XSAVE_XMM 160
 #define XSAVE_BYTES 8192
 #define STACK_BYTES 65536
