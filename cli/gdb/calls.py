@@ -8,7 +8,7 @@ import gdb
 
 
 def refuse_call(why):
-    why = re.sub(r"\((?!\))[^()]*\)", "", why)  # GDB's packets have no place for the * of a list of arguments
+    why = re.sub(r"(?<=\S)\((?!\))[^()]*\)", "", why)  # GDB's packets have no place for the * of a list of arguments
     connection = gdb.selected_inferior().connection
     if isinstance(connection, gdb.RemoteTargetConnection):
         connection.send_packet("QFred.RefuseCall:" + why.encode().hex())

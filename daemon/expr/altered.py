@@ -6,7 +6,7 @@ import re
 
 import gdb
 
-IN_REGISTER = r"(?:multi-location:\s*(?:Base address \S+\s+)?Range 0x%x-\S+ )?a variable in .(r\w+)"
+IN_REGISTER = r"(?:multi-location:\s*(?:Base address \S+\s+)?Range 0x%x-\S+ )?a variable in .(r\w+|xmm\d+)"
 
 
 def function_at(pc):
@@ -34,31 +34,89 @@ def clone_at(entry):
     return symbol.split(" in section")[0].strip() if re.search(r"\.(isra|constprop|part)[. \]]", symbol) else None
 
 
+def classes_of(t):
+    """How a value of the type is passed, by the System V ABI: an INTEGER or SSE register for each of its eightbytes; []: in memory. None:
+    that is not known, as of classes of C++, which may be passed by reference."""
+    t = t.strip_typedefs()
+    if t.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF,
+                  gdb.TYPE_CODE_RVALUE_REF):
+        return ["INTEGER"] * (-(-t.sizeof // 8))
+    if t.code == gdb.TYPE_CODE_FLT:
+        return ["SSE"] if t.sizeof <= 8 else []
+    if t.code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return None
+    if t.sizeof > 16:
+        return []
+    return eightbytes_of(t)
+
+
+def scalars_in(t, offset=0):
+    """[(offset, class)] of the members; None: they are not known."""
+    t, found = t.strip_typedefs(), []
+    if t.code == gdb.TYPE_CODE_ARRAY:
+        parts = [(i * t.target().sizeof, t.target()) for i in range(t.range()[1] + 1)]
+    elif t.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        if re.search(r"[\w=>]\(", str(t)):  # methods
+            return None
+        parts = [(f.bitpos // 8, f.type) for f in t.fields() if hasattr(f, "bitpos")]
+    else:
+        classes = classes_of(t)
+        return [(offset + 8 * i, c) for i, c in enumerate(classes)] if classes else None
+    for at, part in parts:
+        inner = scalars_in(part, offset + at)
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
+def eightbytes_of(t):
+    scalars = scalars_in(t)
+    if not scalars:
+        return None
+    return ["INTEGER" if any(at // 8 == i and c == "INTEGER" for at, c in scalars) else "SSE" for i in range(-(-t.sizeof // 8))]
+
+
+def take(left, classes):
+    """The registers of an argument out of those that are left; []: it is on the stack."""
+    if any(classes.count(c) > len(left[c]) for c in left):
+        return []
+    return [left[c].pop(0) for c in classes]
+
+
 def moved_argument(entry):
-    """The first argument of a static function that comes in another register than it should; clang leaves the name as it is. What is in
-    no register at the entry, as without optimisation, says nothing; what has been optimised out would have had its register. `info scope`
-    tells of the innermost function at an address, so it is asked at one that no inlined function has."""
+    """The first argument of a static function that comes in another register than it should, or has become a constant; clang leaves the
+    name as it is. What is in no register at the entry, as without optimisation, says nothing. `info scope` tells of the innermost function
+    at an address, so it is asked at one that no inlined function has."""
     block = function_at(entry)
     function = block.function if block else None
     if not function or not any(s.name == function.name for s in function.symtab.static_block()):
         return None
-    if function.type.target().strip_typedefs().code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
-        return None
+    left = {"INTEGER": ["rdi", "rsi", "rdx", "rcx", "r8", "r9"], "SSE": ["xmm%d" % i for i in range(8)]}
+    result = function.type.target().strip_typedefs()
+    if result.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        classes = classes_of(result)
+        if classes is None:
+            return None
+        take(left, ["INTEGER"] if not classes else [])
     at = next((pc for pc in range(entry, min(block.end, entry + 65536)) if is_own_code(pc, block)), None)
     text = gdb.execute("info scope *%d" % at, to_string=True) if at else ""
     where = dict(re.findall(r"(?ms)^Symbol (\S+) is (.*?)(?=^Symbol |\Z)", text))
-    left = ["rdi", "rsi", "rdx", "rcx", "r8", "r9"]
     for symbol in block:
-        if not symbol.is_argument or not left:
+        if not symbol.is_argument:
             continue
         if not at:
             return "all its code is of functions that were inlined into it"
         place = where.get(symbol.name, "")
         register = re.match(IN_REGISTER % entry, place)
-        if register and register.group(1) != left[0]:
+        classes = classes_of(symbol.type)
+        if classes is None:
+            return None
+        if place.startswith("a constant"):
+            return "%s is %s" % (symbol.name, place.split(",")[0])
+        should = take(left, classes)
+        if register and should and register.group(1) != should[0]:
             return "%s comes in %s" % (symbol.name, register.group(1))
-        if register or place.startswith(("optimized out", "a constant")):
-            left.pop(0)
     return None
 
 
