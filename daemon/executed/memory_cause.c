@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "explain/ops.h"
 #include "memcheck/ops.h"
 #include "replay/show.h"
 
@@ -61,7 +62,19 @@ static json_t *step_of(const json_t *moment, json_t *process, const char *role, 
 			 "expression", "before", "after", "backtrace", json_object_get(moment, "backtrace"));
 }
 
-static void end_there(json_t *result, const json_t *finding)
+/* The free, and the statement that led to it. */
+static void add_free(struct rec *rec, struct op_ctx *ctx, json_t *chain, const json_t *freed, json_t *process,
+		     uint64_t block)
+{
+	json_t *step = step_of(freed, process, "free", "the block was freed here, and used afterwards"), *giver;
+
+	json_array_append_new(chain, step);
+	giver = explain_giver(rec, ctx, step, block);
+	if (giver)
+		json_array_append_new(chain, giver);
+}
+
+static void end_there(struct rec *rec, struct op_ctx *ctx, json_t *result, const json_t *finding)
 {
 	json_t *chain = json_object_get(result, "chain"), *process = json_object_get(result, "process"),
 	       *freed = json_object_get(json_object_get(finding, "block"), "freed"), *last, *access;
@@ -82,8 +95,7 @@ static void end_there(json_t *result, const json_t *finding)
 	access = step_of(finding, process, writes ? "write" : "load", words);
 	json_array_append_new(chain, access);
 	if (json_is_object(freed))
-		json_array_append_new(chain,
-				      step_of(freed, process, "free", "the block was freed here, and used afterwards"));
+		add_free(rec, ctx, chain, freed, process, strtoull(text_of(finding, "block", "address"), NULL, 16));
 	show_note(result, note);
 	json_object_set_new(result, "found", json_true());
 	json_object_set(result, "cause", json_array_get(chain, json_array_size(chain) - 1));
@@ -105,6 +117,6 @@ void memory_cause_add(struct rec *rec, struct op_ctx *ctx, json_t *result)
 
 		show_note(result, note);
 	} else if (finding) {
-		end_there(result, finding);
+		end_there(rec, ctx, result, finding);
 	}
 }

@@ -99,11 +99,70 @@ static int by_stale_pointer(struct explain *x, struct err *e)
 	return explain_goto_failure(x, e) ? -1 : 1;
 }
 
+/*
+ * It stands at the first free of the block, in `first`. Which of the calls at the failure are those of then? The others
+ * have a cfa of 0 afterwards: the same function was called again. The cursor stands anywhere.
+ */
+static int keep_lasting(struct explain *x, const struct flow_stack *first, uint64_t header, struct flow_stack *second,
+			struct err *e)
+{
+	bool lasts = false;
+
+	for (unsigned k = 0; k < second->n && !lasts; k++) {
+		struct flow_call *c = &second->calls[k];
+		int got = 1;
+
+		if (c->inlined)
+			continue;
+		if (flow_has_call(first, c)) {
+			if (explain_goto_failure(x, e))
+				return -1;
+			got = flow_last_write(x, c->cfa - 8, 8, header, &lasts, e);
+		}
+		if (got < 0)
+			return -1;
+		explain_reopen(x);
+		lasts &= !got;
+		if (!lasts)
+			c->cfa = 0;
+	}
+	return 0;
+}
+
+/* It stands at the first free of the block, which was freed again in `second`. */
+static int tell_first_free(struct explain *x, const struct object *o, struct flow_stack *second, struct err *e)
+{
+	struct flow_stack first;
+	struct timeline_point at;
+	struct inspect p = {0};
+	int got = inspect_open(&p, x, e);
+
+	if (!got) {
+		inspect_step(&p, STEP_FREE, o->name, NULL, NULL, "%s was freed here for the first time", o->name);
+		flow_calls(&p, &first);
+		at = p.at;
+	}
+	inspect_close(&p);
+	if (!got)
+		got = keep_lasting(x, &first, o->header, second, e);
+	if (!got)
+		got = cursor_goto_point(&x->t, &at, e);
+	if (!got)
+		got = inspect_open(&p, x, e);
+	if (!got && flow_tell_giver(&p, o->lo, true, second, e) < 0)
+		got = -1;
+	inspect_close(&p);
+	explain_end(x, END_FREED, "the block was freed here, and once more at the failure");
+	x->found = true;
+	return got;
+}
+
 /* It stands at the call of free or realloc that was refused. */
 static int explain_release(struct explain *x, struct err *e)
 {
 	struct user_regs_struct r;
 	struct object o = {0};
+	struct flow_stack second;
 	bool freed, is_birth;
 	struct inspect p = {0};
 	int got;
@@ -112,6 +171,7 @@ static int explain_release(struct explain *x, struct err *e)
 		inspect_close(&p);
 		return -1;
 	}
+	flow_calls(&p, &second);
 	freed = inspect_object(&p, r.rdi, &o) && o.heap && o.freed && o.lo == r.rdi;
 	if (o.heap && !o.freed && o.lo == r.rdi)
 		failure_set_kind(x, "heap", "%s of the block at 0x%llx found the heap damaged", inspect_function(&p, 0),
@@ -138,17 +198,7 @@ static int explain_release(struct explain *x, struct err *e)
 	if (got <= 0)
 		return got;
 	got = flow_last_write(x, o.header, 8, 0, &is_birth, e);
-	if (got)
-		return got < 0 ? -1 : 0;
-	if (inspect_open(&p, x, e)) {
-		inspect_close(&p);
-		return -1;
-	}
-	inspect_step(&p, STEP_FREE, o.name, NULL, NULL, "%s was freed here for the first time", o.name);
-	explain_end(x, END_FREED, "the block was freed here, and once more at the failure");
-	x->found = true;
-	inspect_close(&p);
-	return 0;
+	return got ? (got < 0 ? -1 : 0) : tell_first_free(x, &o, &second, e);
 }
 
 /* ---- exceptions ---- */

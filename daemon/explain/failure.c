@@ -8,6 +8,7 @@
 #include "chain/inspect.h"
 #include "explain/failure.h"
 #include "flow/flow.h"
+#include "rlog/heap.h"
 #include "timetravel/cursor_int.h"
 
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)
@@ -74,6 +75,8 @@ int failure_tell_block(struct explain *x, uint64_t header, enum step_role role, 
 	else
 		inspect_step(&p, role, NULL, NULL, NULL, "the block was %s here, by %s%s", what,
 			     inspect_function(&p, 0), more);
+	if (!r && role == STEP_FREE && flow_tell_giver(&p, header + sizeof(struct heap_block), true, NULL, e) < 0)
+		r = -1;
 	inspect_close(&p);
 	return r;
 }

@@ -286,10 +286,46 @@ static uint32_t default_process(const json_t *params, const struct rec *rec, uin
 	return ending.how == PROCS_EXITED || ending.how == PROCS_EXECED ? damaged : process;
 }
 
+static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain, flow_begins_empty};
+
+/* x is about the recorded process. 0: the chain has the step, if there is one. */
+static int to_giver(struct explain *x, const char *position, uint64_t block, struct err *e)
+{
+	struct timeline_point at;
+	struct inspect p = {0};
+	int r = -1;
+
+	if (explain_begin(x, e) || explain_first_way(x, "replaying to the free", e) < 0 ||
+	    nav_resolve(&x->nav, position, &at, e) || cursor_goto_point(&x->t, &at, e))
+		return -1;
+	x->g = gdb_new(&gdb_with_scripts, e);
+	if (x->g && !inspect_open(&p, x, e) && flow_tell_giver(&p, block, true, NULL, e) >= 0)
+		r = 0;
+	inspect_close(&p);
+	return r;
+}
+
+json_t *explain_giver(struct rec *rec, struct op_ctx *ctx, const json_t *step, uint64_t block)
+{
+	struct explain x = {.ways = &ways, .ctx = ctx, .depth = DEPTH, .until = EXPLAIN_MOST, .rec = rec};
+	const char *position = json_string_value(json_object_get(step, "at"));
+	json_t *list = NULL, *giver = NULL;
+	struct err ignored;
+
+	x.process = (uint32_t)json_integer_value(json_object_get(step, "process"));
+	if (position && x.process && !to_giver(&x, position, block, &ignored) && x.chain.n) {
+		list = chain_json(&x);
+		giver = json_incref(json_array_get(list, 0));
+		json_decref(list);
+	}
+	x.rec = NULL;
+	explain_fini(&x);
+	return giver;
+}
+
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	json_int_t depth = json_integer_value(json_object_get(params, "depth"));
-	static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain, flow_begins_empty};
 	struct explain x = {
 		.ways = &ways, .ctx = ctx, .depth = depth > 0 ? (unsigned)depth : DEPTH, .until = EXPLAIN_MOST};
 	double since = clock_s();

@@ -3,10 +3,17 @@
 #ifndef FRED_EXPLAIN_OPS_H
 #define FRED_EXPLAIN_OPS_H
 
+#include "reclog/rec.h"
 #include "replay/operation.h"
 
 /* params: rec, process, depth. Why the recorded program failed: a chain of positions from the failure back to its
  * cause. */
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+
+/*
+ * For a chain in JSON, in which `step` says where the block that begins at that address was freed: the step about the
+ * statement that gave it to the function which freed it (flow_tell_giver). NULL: there is none, or it is not known.
+ */
+json_t *explain_giver(struct rec *rec, struct op_ctx *ctx, const json_t *step, uint64_t block);
 
 #endif

@@ -7,6 +7,7 @@
 #define FRED_FLOW_FLOW_H
 
 #include "chain/explain.h"
+#include "chain/inspect.h"
 
 /*
  * The program stands in thread tid, where the value is at l. Adds steps to the chain and sets why it ends. pointer: the
@@ -38,5 +39,31 @@ int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, 
  */
 int flow_tell_assignment(struct explain *x, const struct timeline_point *at, const json_t *location,
 			 const struct insn_loc *l, const char *object, struct err *e);
+
+/* A call that has not returned. */
+struct flow_call {
+	char function[128];
+	bool inlined; /* the compiler has put the function into its caller */
+	uint64_t cfa; /* the stack pointer after it; 0: another call of the same function lasts */
+	uint64_t pc;
+	int line; /* in the caller */
+};
+#define FLOW_CALLS 24u
+/* The calls in which a block was freed. */
+struct flow_stack {
+	struct flow_call calls[FLOW_CALLS];
+	unsigned n;
+};
+/* The calls from the frame that p is about outwards. */
+void flow_calls(struct inspect *p, struct flow_stack *out);
+/* Is one of them the same call, as far as can be told from the stacks? */
+bool flow_has_call(const struct flow_stack *calls, const struct flow_call *call);
+/*
+ * flow_given.c: p stands where the block that begins at `what` is freed, or a null pointer is written to the variable
+ * at `what`. If the functions that did it only did it to what they were given, adds a step for the statement that
+ * called the outermost of these. second: where the block was freed once more, else NULL: a call that is in both has not
+ * only done what it was given to do. 1; 0: there is none; -1, and p is closed.
+ */
+int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, struct err *e);
 
 #endif

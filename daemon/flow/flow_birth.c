@@ -123,6 +123,8 @@ int flow_at_birth(struct flow *f, const char *name, const char *function, const 
 		} else if (frees) {
 			inspect_step(&p, STEP_FREE, name, NULL, NULL,
 				     "the block with %s was freed here, and used afterwards", name);
+			if (!f->trial && flow_tell_giver(&p, r.rdi, true, NULL, e) < 0)
+				got = -1;
 			explain_end(x, END_FREED, "the memory was used after it was freed");
 		} else if (o->heap && o->len && f->l.addr + f->l.len > o->lo + o->len) {
 			/* a function that was told how many bytes, as xmalloc is, knows no more of it than malloc */

@@ -16,14 +16,17 @@
 
 /* A function of the recorder's, that stands for one of libc's, wrote the memory. */
 static int written_by_library(struct flow *f, struct inspect *p, const char *name, const char *before,
-			      const char *after)
+			      const char *after, struct err *e)
 {
 	const char *who = inspect_function(p, 0);
 	cleanup_free char *event = NULL;
+	struct user_regs_struct r;
 
 	if (flow_is_one_of(who, flow_freeing)) {
 		inspect_step(p, STEP_FREE, name, before, after, "%s was freed here: what was in it is gone since",
 			     name);
+		if (!f->trial && (explain_regs(f->x, f->tid, &r, e) || flow_tell_giver(p, r.rdi, true, NULL, e) < 0))
+			return -1;
 		explain_end(f->x, END_FREED, "the memory was used after it was freed");
 		return FLOW_ENDED;
 	}
@@ -257,7 +260,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	if (explain_regs(x, f->tid, &r, e))
 		got = -1;
 	else if (visibility_is_shim(&x->t.visibility, r.rip))
-		got = written_by_library(f, &p, name, before, after);
+		got = written_by_library(f, &p, name, before, after, e);
 	else if (explain_insn(x, &r, code, &i, e)) {
 		got = -1;
 	} else if (insn_origin(&i, &f->l, &o), visibility_is_loader(&x->t.visibility, r.rip)) {
@@ -307,8 +310,12 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 				explain_end(x, END_COMPUTED, "the statement filled %s", name);
 			if (x->end)
 				got = FLOW_ENDED;
-			else if (p.to_copy && o.n && o.from[0].where == INSN_IN_REG &&
-				 !flow_read(x, &r, &o.from[0], was))
+			else if (!f->trial && o.effect == INSN_SETS && f->pointer && f->l.len == 8 && flow_is_zero(f) &&
+				 memcmp(was, f->value, 8) && flow_tell_giver(&p, f->l.addr, false, NULL, e) > 0) {
+				explain_end(x, END_CONSTANT, "the null pointer was set by what is called here");
+				got = FLOW_ENDED;
+			} else if (p.to_copy && o.n && o.from[0].where == INSN_IN_REG &&
+				   !flow_read(x, &r, &o.from[0], was))
 				got = by_copy(f, &p, &r, name, e);
 			else
 				got = flow_take_origin(f, &r, &o, name);

@@ -12,7 +12,7 @@ static int one = 1;
 
 static void drop(struct element *e)
 {
-	free(e); /* BUG */
+	free(e);
 }
 
 static void other(int c)
@@ -20,6 +20,7 @@ static void other(int c)
 	char *p = malloc(sizeof(struct element));
 
 	memset(p, c, sizeof(struct element));
+	__asm__ volatile("" : : "r"(p) : "memory"); /* else compilers leave it out */
 	free(p);
 }
 
@@ -37,7 +38,7 @@ int main(void)
 	for (struct element *e = list; e; e = e->next) {
 		sum += *e->value;
 		if (sum == 2) {
-			drop(e);
+			drop(e); /* BUG */
 			other(0x11);
 			other(0x22);
 			other(0x33);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A negative length: what is overwritten is what leads to functions of libc. KIND: jump */
+/*
+ * A negative length: what is overwritten is what leads to functions of libc; or a page that cannot be written to is met
+ * first, as this processor's memcpy copies. KIND: jump or segfault
+ */
 #include <stdio.h>
 #include <string.h>
 static char in[64] = "abc", out[64];

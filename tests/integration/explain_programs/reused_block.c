@@ -22,7 +22,7 @@ static struct session *session_new(long id)
 static void session_end(struct session *s)
 {
 	free(s->name);
-	free(s); /* BUG */
+	free(s);
 }
 static struct request *request_new(long kind)
 {
@@ -35,7 +35,7 @@ int main(void)
 {
 	current = session_new(1);
 	printf("%s\n", current->name);
-	session_end(current);
+	session_end(current); /* BUG */
 	struct request *r = request_new(7);
 	printf("%ld\n", r->length);
 	printf("%zu\n", strlen(current->name));

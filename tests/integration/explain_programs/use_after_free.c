@@ -12,7 +12,7 @@ static struct s *cache;
 
 static __attribute__((noinline)) void done(struct s *s)
 {
-	free(s); /* BUG */
+	free(s);
 }
 
 int main(void)
@@ -21,7 +21,7 @@ int main(void)
 	cache->p = cache;
 	cache->n = 4;
 	puts("a");
-	done(cache);
+	done(cache); /* BUG */
 	puts("b");
 	printf("%d\n", cache->p->n);
 	return 0;

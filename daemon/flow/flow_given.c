@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow_given.c: a function freed a block, or set a variable to nothing, that its caller gave it, as one that releases
+ * an object does. Such a function does what it is for, whenever it is called; what may be wrong is the statement that
+ * called it. So the chain goes on, outwards, to the first function that had what it gave from elsewhere than its own
+ * arguments.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "chain/condition.h"
+#include "flow/flow_int.h"
+#include "replay/stack.h"
+#include "timetravel/cursor_int.h"
+
+#define NUMBERS 32u
+#define NAMES 16u
+
+/* What the function of a frame was given: the values of its arguments, and what they point to. */
+struct given {
+	uint64_t number[NUMBERS];
+	unsigned n;
+	char name[NAMES][64]; /* of its arguments */
+	unsigned names;
+};
+
+static void add_number(struct given *g, uint64_t v)
+{
+	if (v && g->n < NUMBERS)
+		g->number[g->n++] = v;
+}
+
+static bool has_number(const struct given *g, uint64_t v)
+{
+	for (unsigned k = 0; k < g->n; k++)
+		if (g->number[k] == v)
+			return true;
+	return false;
+}
+
+static bool has_name(const struct given *g, const char *s, size_t len)
+{
+	for (unsigned k = 0; k < g->names; k++)
+		if (strlen(g->name[k]) == len && !strncmp(g->name[k], s, len))
+			return true;
+	return false;
+}
+
+/* The name in front of the `=` at s, back to `from`. */
+static void add_name(struct given *g, const char *from, const char *s)
+{
+	const char *at = s;
+
+	while (at > from && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+		at--;
+	if (s > at && (at == from || at[-1] != '@') && g->names < NAMES)
+		snprintf(g->name[g->names++], sizeof(g->name[0]), "%.*s", (int)(s - at), at);
+}
+
+/* *v: what the argument points to, where that is a pointer itself. */
+static bool pointee_of(struct inspect *p, int level, const char *name, uint64_t *v)
+{
+	cleanup_free char *pointee = str_fmt("*(%s)", name), *cmd = str_fmt("whatis %s", pointee), *type = NULL;
+	struct err ignored;
+
+	return !gdb_console_at(p->x->g, 0, level, 0, cmd, &type, &ignored) && type && strchr(type, '*') &&
+	       inspect_number(p, level, pointee, v);
+}
+
+static void read_given(struct inspect *p, int level, struct given *g)
+{
+	const char *args = json_string_value(json_object_get(inspect_row(p, (size_t)level), "args"));
+	unsigned names;
+	uint64_t v;
+
+	*g = (struct given){0};
+	for (const char *s = args; s && (s = strchr(s, '=')); s++) { /* "n=1, p=p@entry=0x1234 <name>" */
+		add_name(g, args, s);
+		add_number(g, strtoull(s + 1, NULL, 0));
+	}
+	names = g->names;
+	for (unsigned k = 0; k < names; k++)
+		if (pointee_of(p, level, g->name[k], &v))
+			add_number(g, v);
+}
+
+/* Forgets the arguments by which it was not given that. */
+static void keep_only(struct inspect *p, int level, struct given *g, uint64_t what)
+{
+	unsigned names = g->names;
+
+	g->n = g->names = 0;
+	for (unsigned k = 0; k < names; k++) {
+		uint64_t v, to = 0;
+
+		if (!inspect_number(p, level, g->name[k], &v) ||
+		    (v != what && !pointee_of(p, level, g->name[k], &to)) || (v != what && to != what))
+			continue;
+		add_number(g, v);
+		add_number(g, to);
+		memmove(g->name[g->names++], g->name[k], sizeof(g->name[0]));
+	}
+}
+
+/* Was it given the address of a variable that has an address? */
+static bool was_given_variable(struct inspect *p, int level, const struct given *g, uint64_t variable)
+{
+	for (unsigned k = 0; k < g->names; k++) {
+		uint64_t at, v;
+
+		if (inspect_number(p, level, g->name[k], &at) && at == variable && pointee_of(p, level, g->name[k], &v))
+			return true;
+	}
+	return false;
+}
+
+/* The name of a constant: no lower case. */
+static bool is_constant(const char *s, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		if (islower((unsigned char)s[k]))
+			return false;
+	return true;
+}
+
+static bool is_known_word(const char *s, size_t n)
+{
+	static const char *const words[] = {"sizeof", "nullptr", "true", "false", "this"};
+
+	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+		if (strlen(words[k]) == n && !strncmp(words[k], s, n))
+			return true;
+	return false;
+}
+
+/* Does the condition depend on nothing but what the function was given? */
+static bool is_of_given(struct inspect *p, int level, const char *text, const struct given *g)
+{
+	const char *before = "";
+
+	for (const char *s = text; *s;) {
+		size_t n = 0;
+
+		while (isalnum((unsigned char)s[n]) || s[n] == '_')
+			n++;
+		if (!n) {
+			before = *s == ' ' ? before : s;
+			s++;
+			continue;
+		}
+		if (!isdigit((unsigned char)*s) && *before != '.' && !(*before == '>' && before[-1] == '-') &&
+		    !has_name(g, s, n) && !is_constant(s, n) && !is_known_word(s, n)) {
+			cleanup_free char *name = xstrndup(s, n);
+			uint64_t v;
+
+			if (s[n + strspn(s + n, " ")] == '(' || !inspect_number(p, level, name, &v) ||
+			    !has_number(g, v))
+				return false;
+		}
+		before = "";
+		s += n;
+	}
+	return true;
+}
+
+/* Was the statement of the frame reached because of nothing but what the function was given? */
+static bool is_always_reached(struct inspect *p, int level, const struct given *g)
+{
+	struct condition c;
+	bool is;
+
+	condition_at(p, level, condition_around, &c);
+	is = !c.text || is_of_given(p, level, c.text, g);
+	condition_fini(&c);
+	return is;
+}
+
+static bool call_at(struct inspect *p, int level, struct flow_call *call)
+{
+	struct gdb_regs in, out;
+	struct err ignored;
+
+	*call = (struct flow_call){.pc = p->frames[level].addr, .line = p->frames[level + 1].line};
+	if (gdb_frame_regs(p->x->g, 0, level, &in, &ignored) || !(in.valid & 1u << GDB_REG_SP) ||
+	    gdb_frame_regs(p->x->g, 0, level + 1, &out, &ignored) || !(out.valid & 1u << GDB_REG_SP))
+		return false;
+	call->cfa = out.value[GDB_REG_SP];
+	/* one that was left by a jump to what it called last has its own address */
+	call->inlined = call->cfa == in.value[GDB_REG_SP] && call->pc == p->frames[level + 1].addr;
+	snprintf(call->function, sizeof(call->function), "%s", inspect_function(p, (size_t)level));
+	return true;
+}
+
+void flow_calls(struct inspect *p, struct flow_stack *out)
+{
+	out->n = 0;
+	for (int level = p->user; level + 1 < (int)p->nframes && out->n < FLOW_CALLS; level++)
+		if (call_at(p, level, &out->calls[out->n]))
+			out->n++;
+}
+
+/* Of one that is inlined nothing on the stack tells; two statements of it that follow from one call are in one line of
+ * the caller. */
+static bool is_same_call(const struct flow_call *a, const struct flow_call *b)
+{
+	if (!str_eq(a->function, b->function) || a->inlined != b->inlined)
+		return false;
+	return a->inlined ? a->line == b->line && a->pc != b->pc : a->cfa && a->cfa == b->cfa;
+}
+
+bool flow_has_call(const struct flow_stack *calls, const struct flow_call *call)
+{
+	for (unsigned k = 0; calls && k < calls->n; k++)
+		if (is_same_call(&calls->calls[k], call))
+			return true;
+	return false;
+}
+
+static bool has_function(const struct flow_stack *calls, const char *function)
+{
+	for (unsigned k = 0; calls && k < calls->n; k++)
+		if (str_eq(calls->calls[k].function, function))
+			return true;
+	return false;
+}
+
+/*
+ * GDB cannot tell what the function was called with: the registers at its entry do. p is closed meanwhile. 0; -1: the
+ * state was not found again, and p is closed.
+ */
+static int add_registers(struct inspect *p, const struct flow_call *call, struct given *g, struct err *e)
+{
+	const struct timeline_point at = p->at;
+	struct explain *x = p->x;
+	struct user_regs_struct r;
+	struct err ignored;
+	bool unused;
+	int got;
+
+	if (call->inlined || !at.pc || !at.hits || x->no_code)
+		return 0;
+	inspect_close(p);
+	got = flow_last_write(x, call->cfa - 8, 8, 0, &unused, &ignored);
+	if (got)
+		explain_reopen(x);
+	if (!got && flow_is_call(x) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored)) {
+		const uint64_t args[] = {r.rdi, r.rsi, r.rdx, r.rcx, r.r8, r.r9};
+
+		for (unsigned k = 0; k < sizeof(args) / sizeof(args[0]) && k < g->names; k++)
+			add_number(g, args[k]);
+	}
+	return cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e) ? -1 : 0;
+}
+
+/* Was it given that? 1; 0; -1. g: its arguments that have to do with it, if `only`. */
+static int was_given(struct inspect *p, int level, uint64_t what, bool block, const struct flow_call *call, bool only,
+		     struct given *g, struct err *e)
+{
+	const char *args = json_string_value(json_object_get(inspect_row(p, (size_t)level), "args"));
+	bool unknown = args && strstr(args, "<optimized out>");
+	bool was;
+
+	read_given(p, level, g);
+	was = block ? has_number(g, what) : was_given_variable(p, level, g, what);
+	if (!was && block && unknown) {
+		if (add_registers(p, call, g, e))
+			return -1;
+		was = has_number(g, what);
+	}
+	if (was && only)
+		keep_only(p, level, g, what);
+	return was;
+}
+
+/* *out: the statement in the caller of this frame, if the frame's function only did what it was given to do; -1: it has
+ * not. */
+static int giver_of(struct inspect *p, int level, bool first, uint64_t what, bool block,
+		    const struct flow_stack *second, int *out, struct err *e)
+{
+	size_t own = stack_own_frame(p->frames, p->nframes, (size_t)level + 1);
+	struct flow_call here;
+	struct given g;
+	int got;
+
+	*out = -1;
+	if (own >= p->nframes || !p->frames[level].fullname || path_is_system(p->frames[level].fullname) ||
+	    !p->frames[own].fullname || !call_at(p, level, &here) || flow_has_call(second, &here))
+		return 0;
+	got = was_given(p, level, what, block, &here, !block || !first, &g, e);
+	if (got > 0 && (has_function(second, here.function) || is_always_reached(p, level, &g)))
+		*out = (int)own;
+	return got < 0 ? -1 : 0;
+}
+
+int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, struct err *e)
+{
+	int first = p->user, level = first, inner = first, out;
+
+	for (;;) {
+		if (giver_of(p, level, level == first, what, block, second, &out, e))
+			return -1;
+		if (out < 0)
+			break;
+		inner = level;
+		level = out;
+	}
+	if (level == first)
+		return 0;
+	inspect_look_at(p, level);
+	inspect_step(p, STEP_CALL, NULL, NULL, NULL, "this called %s, which %s", inspect_function(p, (size_t)inner),
+		     block ? "freed what it was given" : "set to 0 what it was given the address of");
+	return 1;
+}
