@@ -149,14 +149,3 @@ int flow_at_birth(struct flow *f, const char *name, const char *function, const 
 	inspect_close(&p);
 	return got;
 }
-
-bool flow_is_call(struct explain *x)
-{
-	struct user_regs_struct r;
-	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	struct insn i;
-
-	return explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
-	       explain_insn(x, &r, code, &i, &ignored) || insn_kind(&i) == INSN_CALL;
-}

@@ -20,6 +20,7 @@
 
 #define NUMBERS 32u
 #define NAMES 16u
+#define WHOLES 2u /* objects that the block may have been a part of */
 
 /* What the function of a frame was given: the values of its arguments, and what they point to. */
 struct given {
@@ -257,24 +258,79 @@ static int add_registers(struct inspect *p, const struct flow_call *call, struct
 	return cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e) ? -1 : 0;
 }
 
+/*
+ * Was the block with that header last freed in the call, as the whole of an object is of which a part was freed? p is
+ * closed meanwhile. 1; 0; -1: the state was not found again, and p is closed.
+ */
+static int was_freed_in(struct inspect *p, const struct flow_call *call, uint64_t header, struct err *e)
+{
+	const struct timeline_point at = p->at;
+	struct explain *x = p->x;
+	struct flow_stack calls = {.n = 0};
+	struct inspect q = {0};
+	struct err ignored;
+	bool unused;
+	int got;
+
+	inspect_close(p);
+	if (explain_goto_failure(x, e))
+		return -1;
+	got = flow_last_write(x, header, 8, 0, &unused, &ignored);
+	if (got)
+		explain_reopen(x);
+	if (!got && !inspect_open(&q, x, &ignored) && flow_is_one_of(inspect_function(&q, 0), flow_freeing))
+		flow_calls(&q, &calls);
+	inspect_close(&q);
+	if (cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e))
+		return -1;
+	return flow_has_call(&calls, call);
+}
+
+/* Was it given the object that the block was a part of, and freed it all? 1; 0; -1. */
+static int was_given_whole(struct inspect *p, const struct flow_call *call, const struct given *g, struct err *e)
+{
+	unsigned asked = 0;
+
+	if (call->inlined || !p->at.pc || !p->at.hits || p->x->no_code)
+		return 0;
+	for (unsigned k = 0; k < g->n && asked < WHOLES; k++) {
+		struct object o;
+		int got;
+
+		if (!inspect_block(p->copy, g->number[k], &o) || o.lo != g->number[k])
+			continue;
+		asked++;
+		got = was_freed_in(p, call, o.header, e);
+		if (got)
+			return got;
+	}
+	return 0;
+}
+
+/* Does GDB not know all arguments of the function? */
+static bool is_unknown(const struct inspect *p, int level)
+{
+	const char *args = json_string_value(json_object_get(inspect_row(p, (size_t)level), "args"));
+
+	return args && strstr(args, "<optimized out>");
+}
+
 /* Was it given that? 1; 0; -1. g: its arguments that have to do with it, if `only`. */
 static int was_given(struct inspect *p, int level, uint64_t what, bool block, const struct flow_call *call, bool only,
 		     struct given *g, struct err *e)
 {
-	const char *args = json_string_value(json_object_get(inspect_row(p, (size_t)level), "args"));
-	bool unknown = args && strstr(args, "<optimized out>");
 	bool was;
 
 	read_given(p, level, g);
 	was = block ? has_number(g, what) : was_given_variable(p, level, g, what);
-	if (!was && block && unknown) {
+	if (!was && block && is_unknown(p, level)) {
 		if (add_registers(p, call, g, e))
 			return -1;
 		was = has_number(g, what);
 	}
 	if (was && only)
 		keep_only(p, level, g, what);
-	return was;
+	return was || !block ? was : was_given_whole(p, call, g, e);
 }
 
 /* *out: the statement in the caller of this frame, if the frame's function only did what it was given to do; -1: it has
@@ -292,6 +348,8 @@ static int giver_of(struct inspect *p, int level, bool first, uint64_t what, boo
 	    !p->frames[own].fullname || !call_at(p, level, &here) || flow_has_call(second, &here))
 		return 0;
 	got = was_given(p, level, what, block, &here, !block || !first, &g, e);
+	if (!got && here.inlined && is_unknown(p, level)) /* if it frees twice, it does not matter for which argument */
+		got = has_function(second, here.function);
 	if (got > 0 && (has_function(second, here.function) || is_always_reached(p, level, &g)))
 		*out = (int)own;
 	return got < 0 ? -1 : 0;
@@ -313,6 +371,6 @@ int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct f
 		return 0;
 	inspect_look_at(p, level);
 	inspect_step(p, STEP_CALL, NULL, NULL, NULL, "this called %s, which %s", inspect_function(p, (size_t)inner),
-		     block ? "freed what it was given" : "set to 0 what it was given the address of");
+		     block ? "freed the block" : "set to 0 what it was given the address of");
 	return 1;
 }

@@ -2,7 +2,7 @@
 /* flow_write.c: back to the last write of memory: see flow.h. */
 #include <string.h>
 
-#include "flow/flow.h"
+#include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
 
 /* As cursor_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for.
@@ -74,4 +74,15 @@ int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, 
 		explain_end(x, END_LIMIT, "the last write was not found in time");
 		return 2;
 	}
+}
+
+bool flow_is_call(struct explain *x)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+	struct insn i;
+
+	return explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
+	       explain_insn(x, &r, code, &i, &ignored) || insn_kind(&i) == INSN_CALL;
 }
