@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/jsonx.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "explain/ops.h"
 #include "memcheck/ops.h"
@@ -62,6 +63,25 @@ static json_t *step_of(const json_t *moment, json_t *process, const char *role, 
 			 "expression", "before", "after", "backtrace", json_object_get(moment, "backtrace"));
 }
 
+/* Does a function of a header stand in front of the statement, that is in another function then, perhaps? */
+static bool is_in_header(const json_t *finding)
+{
+	const char *statement = text_of(finding, "location", "file");
+	const json_t *frame;
+	size_t k;
+
+	json_array_foreach(json_object_get(finding, "backtrace"), k, frame)
+	{
+		const char *file = json_string_value(json_object_get(frame, "file"));
+
+		if (file && str_eq(file, statement))
+			return false;
+		if (file && path_is_system(file))
+			return true;
+	}
+	return false;
+}
+
 /* The free, and the statement that led to it. */
 static void add_free(struct rec *rec, struct op_ctx *ctx, json_t *chain, const json_t *freed, json_t *process,
 		     uint64_t block)
@@ -69,7 +89,7 @@ static void add_free(struct rec *rec, struct op_ctx *ctx, json_t *chain, const j
 	json_t *step = step_of(freed, process, "free", "the block was freed here, and used afterwards"), *giver;
 
 	json_array_append_new(chain, step);
-	giver = explain_giver(rec, ctx, step, block);
+	explain_look(rec, ctx, step, block, &giver);
 	if (giver)
 		json_array_append_new(chain, giver);
 }
@@ -82,6 +102,7 @@ static void end_there(struct rec *rec, struct op_ctx *ctx, json_t *result, const
 	     found = json_is_true(json_object_get(result, "found"));
 	const char *words = json_string_value(json_object_get(finding, "words")), *was = text_of(result, "end", "text");
 	cleanup_free char *note = NULL;
+	json_t *none;
 
 	last = json_array_get(chain, json_array_size(chain) - 1);
 	/* where it is the failure itself, what led to that has been followed */
@@ -93,6 +114,8 @@ static void end_there(struct rec *rec, struct op_ctx *ctx, json_t *result, const
 		"told as the cause (without it, the chain ended here: %s)",
 		was ? was : "?");
 	access = step_of(finding, process, writes ? "write" : "load", words);
+	if (is_in_header(finding))
+		explain_look(rec, ctx, access, 0, &none);
 	json_array_append_new(chain, access);
 	if (json_is_object(freed))
 		add_free(rec, ctx, chain, freed, process, strtoull(text_of(finding, "block", "address"), NULL, 16));

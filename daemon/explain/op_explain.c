@@ -288,39 +288,43 @@ static uint32_t default_process(const json_t *params, const struct rec *rec, uin
 
 static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain, flow_begins_empty};
 
-/* x is about the recorded process. 0: the chain has the step, if there is one. */
-static int to_giver(struct explain *x, const char *position, uint64_t block, struct err *e)
+/* x is about the recorded process. 0: the chain has a step at that position, and the one of flow_tell_giver. */
+static int look_at(struct explain *x, const char *position, uint64_t block, struct err *e)
 {
 	struct timeline_point at;
 	struct inspect p = {0};
 	int r = -1;
 
-	if (explain_begin(x, e) || explain_first_way(x, "replaying to the free", e) < 0 ||
+	if (explain_begin(x, e) || explain_first_way(x, "replaying to the memory error", e) < 0 ||
 	    nav_resolve(&x->nav, position, &at, e) || cursor_goto_point(&x->t, &at, e))
 		return -1;
 	x->g = gdb_new(&gdb_with_scripts, e);
-	if (x->g && !inspect_open(&p, x, e) && flow_tell_giver(&p, block, true, NULL, e) >= 0)
-		r = 0;
+	if (x->g && !inspect_open(&p, x, e)) {
+		inspect_step(&p, STEP_FREE, NULL, NULL, NULL, "%s", "");
+		r = block && flow_tell_giver(&p, block, true, NULL, e) < 0 ? -1 : 0;
+	}
 	inspect_close(&p);
 	return r;
 }
 
-json_t *explain_giver(struct rec *rec, struct op_ctx *ctx, const json_t *step, uint64_t block)
+void explain_look(struct rec *rec, struct op_ctx *ctx, json_t *step, uint64_t block, json_t **giver)
 {
 	struct explain x = {.ways = &ways, .ctx = ctx, .depth = DEPTH, .until = EXPLAIN_MOST, .rec = rec};
 	const char *position = json_string_value(json_object_get(step, "at"));
-	json_t *list = NULL, *giver = NULL;
 	struct err ignored;
 
+	*giver = NULL;
 	x.process = (uint32_t)json_integer_value(json_object_get(step, "process"));
-	if (position && x.process && !to_giver(&x, position, block, &ignored) && x.chain.n) {
-		list = chain_json(&x);
-		giver = json_incref(json_array_get(list, 0));
-		json_decref(list);
+	if (position && x.process && !look_at(&x, position, block, &ignored)) {
+		json_auto_t *list = chain_json(&x);
+		const json_t *here = json_array_get(list, 0);
+
+		json_object_set(step, "location", json_object_get(here, "location"));
+		json_object_set(step, "backtrace", json_object_get(here, "backtrace"));
+		*giver = json_incref(json_array_get(list, 1));
 	}
 	x.rec = NULL;
 	explain_fini(&x);
-	return giver;
 }
 
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)

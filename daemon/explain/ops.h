@@ -11,9 +11,10 @@
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 
 /*
- * For a chain in JSON, in which `step` says where the block that begins at that address was freed: the step about the
- * statement that gave it to the function which freed it (flow_tell_giver). NULL: there is none, or it is not known.
+ * For a chain in JSON: `step`, whose `at` is the position of a memory error, gets the location and the backtrace as GDB
+ * has them there. block: it is the free of that block, so *giver is the step about the statement that gave it to the
+ * function which freed it (flow_tell_giver); 0: it is not. *giver NULL: there is none, or it is not known.
  */
-json_t *explain_giver(struct rec *rec, struct op_ctx *ctx, const json_t *step, uint64_t block);
+void explain_look(struct rec *rec, struct op_ctx *ctx, json_t *step, uint64_t block, json_t **giver);
 
 #endif

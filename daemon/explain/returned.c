@@ -4,6 +4,7 @@
  * up, or checks something. The value itself is a constant then, or the end of a list, and says nothing. The function is
  * called again, with the same arguments, in earlier states: the statement since which it finds nothing is the cause.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -185,15 +186,27 @@ static bool is_told(const struct chain *c, size_t from)
 	return false;
 }
 
+#define TEXT_NEAR 4096u
+
+/* A pointer into a text, as one from which the text is read. */
+static bool is_moved(uint64_t now, uint64_t then)
+{
+	return now && then && now != then && (now > then ? now - then : then - now) < TEXT_NEAR;
+}
+
 /*
  * An argument that is no literal is text in memory, as the name that is looked up. Was another text there at the
- * position `at`? Then the same call asked for something else. The cursor stands anywhere afterwards.
+ * position `at`, or did a pointer into text, which the function is given the address of, stand elsewhere in it? Then
+ * the same call asked for something else. call_made: as of call_text. The cursor stands anywhere afterwards.
  */
-static bool asked_for_another(struct explain *x, unsigned numbers, const char *bad, const struct timeline_point *at)
+static bool asked_for_another(struct explain *x, const char *call_made, unsigned numbers, const char *bad,
+			      const struct timeline_point *at)
 {
 	struct timeline_point call;
 	struct err ignored;
 	char now[ARGUMENTS_MOST][TEXT_MOST] = {0}, then[TEXT_MOST];
+	uint64_t cursor[ARGUMENTS_MOST] = {0};
+	bool reads = strstr(call_made, "char **");
 	struct user_regs_struct r;
 	bool another = false;
 
@@ -205,11 +218,14 @@ static bool asked_for_another(struct explain *x, unsigned numbers, const char *b
 
 		for (unsigned k = 0; k < ARGUMENTS_MOST; k++)
 			read_text(x, args[k], now[k]);
+		for (unsigned k = 0; k < ARGUMENTS_MOST && reads; k++)
+			cursor[k] = numbers >> k & 1 ? failure_word(x, args[k]) : 0;
 		if (cursor_goto_point(&x->t, at, &ignored))
 			return false;
 		for (unsigned k = 0; k < ARGUMENTS_MOST; k++) {
 			read_text(x, args[k], then);
 			another |= *now[k] && (numbers >> k & 1) && strcmp(now[k], then);
+			another |= is_moved(cursor[k], cursor[k] ? failure_word(x, args[k]) : 0);
 		}
 	}
 	return another;
@@ -225,10 +241,20 @@ static bool was_kept(struct explain *x, size_t keep)
 	return true;
 }
 
+/* The steps and notes of a search that has found nothing. */
+static void forget_search(struct explain *x, size_t steps, size_t notes)
+{
+	explain_cut(x, steps);
+	while (x->notes.n > notes) {
+		free(x->notes.s[--x->notes.n]);
+		x->notes.s[x->notes.n] = NULL;
+	}
+}
+
 int failure_returned(struct explain *x, struct err *e)
 {
 	cleanup_free char *text = NULL, *bad = NULL, *found = NULL, *was = x->end_text ? xstrdup(x->end_text) : NULL;
-	size_t before = x->chain.n, keep = x->returned.steps;
+	size_t before = x->chain.n, keep = x->returned.steps, notes = x->notes.n;
 	enum chain_end end = x->end;
 	char owner[128] = "";
 	unsigned numbers = 0;
@@ -246,15 +272,18 @@ int failure_returned(struct explain *x, struct err *e)
 	if (!r) {
 		struct timeline_point turned = x->chain.v[x->chain.n - 1].at;
 
-		if (asked_for_another(x, numbers, bad, &turned)) {
+		if (asked_for_another(x, text, numbers, bad, &turned)) {
 			/* before, the call looked for what is there; why this is not there, is not known */
-			explain_cut(x, before);
-			explain_end_instead(x, END_UNKNOWN, "`%s' returns 0 for this argument", text);
+			forget_search(x, before, notes);
+			if (end == END_CONSTANT)
+				explain_end_instead(x, END_UNKNOWN, "`%s' returns 0 for this argument", text);
+			else
+				explain_end_instead(x, end, "%s", was ? was : "?");
 			return 0;
 		}
 	}
 	if (r || is_told(&x->chain, keep)) {
-		explain_cut(x, before);
+		forget_search(x, before, notes);
 		if (r && text && end == END_CONSTANT && before == keep + 1 && was_kept(x, keep))
 			explain_end_instead(x, END_COMPUTED, "the statement kept what `%s' returned, which is 0", text);
 		else if (r && text && end == END_CONSTANT && before == keep + 1) /* it never returned anything else */

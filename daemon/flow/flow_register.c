@@ -302,12 +302,12 @@ static int tell_made(struct flow *f, const struct insn_origin *o, const struct u
 	return got;
 }
 
-/* The same instruction has added to the register in the turn of a loop before. */
+/* The same instruction has added to the value in the turn of a loop before, perhaps by way of another register. */
 static bool adds_again(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	bool again = f->adds == r->rip;
 
-	if (o->effect != INSN_DERIVES || o->from[0].where != INSN_IN_REG || o->from[0].reg != f->l.reg)
+	if (o->effect != INSN_DERIVES || o->from[0].where != INSN_IN_REG)
 		return false;
 	f->adds = r->rip;
 	return again;
