@@ -210,7 +210,7 @@ static uint32_t whose(uint64_t pthread)
 
 	if (at >> STACK_SHIFT < RLOG_MAX_THREADS)
 		return (uint32_t)(at >> STACK_SHIFT);
-	return large >> LARGE_STACK_SHIFT < RLOG_MAX_THREADS ? (uint32_t)(large >> LARGE_STACK_SHIFT) : 0;
+	return large >> LARGE_STACK_SHIFT < SHIM_LARGE_STACKS ? (uint32_t)(large >> LARGE_STACK_SHIFT) : 0;
 }
 
 static void join(struct syncs *s, uint32_t thread, uint64_t pthread, int64_t ret)

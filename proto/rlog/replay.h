@@ -82,6 +82,7 @@
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
 #define SHIM_STACK_ADDR 0x500000000000ull /* stack of thread N at + N << 26 */
 #define SHIM_LARGE_STACK_ADDR 0x580000000000ull /* at + N << 32, when it has no room there */
+#define SHIM_LARGE_STACKS 0x1600u /* N is less */
 
 /* No area may reach into the next one. What has no bound here is checked where it is mapped. */
 #define RLOG_AREA_FITS(addr, size, next) _Static_assert((addr) + (size) <= (next), #addr " reaches into " #next)
@@ -114,13 +115,14 @@ RLOG_THREADS_FIT(SHIM_HEAP_ADDR, 32, SHIM_STACK_ADDR);
 /* a program without an address of its own lies there: see SHIM_STACK_ADDR's use below */
 RLOG_AREA_FITS(SHIM_STACK_ADDR, (RLOG_MAX_THREADS + 2ull) << 26, 0x555555554000ull);
 _Static_assert(SHIM_LARGE_STACK_ADDR > 0x555555554000ull, "a program lies between the two areas of stacks");
-RLOG_AREA_FITS(SHIM_LARGE_STACK_ADDR, (RLOG_MAX_THREADS + 2ull) << 32, 0x7f0000000000ull);
+/* libraries and mappings of an ordinary user's process that is moved are below 0x6f0000000000 (launch/place.h) */
+RLOG_AREA_FITS(SHIM_LARGE_STACK_ADDR, (uint64_t)SHIM_LARGE_STACKS << 32, 0x6e0000000000ull);
 
 /* Of a thread other than the first one. A program, and what brk gives it, lies between the two areas. */
 static inline int shim_is_stack(uint64_t addr)
 {
 	return addr - SHIM_STACK_ADDR < (RLOG_MAX_THREADS + 2ull) << 26 ||
-	       addr - SHIM_LARGE_STACK_ADDR < (RLOG_MAX_THREADS + 2ull) << 32;
+	       addr - SHIM_LARGE_STACK_ADDR < (uint64_t)SHIM_LARGE_STACKS << 32;
 }
 
 enum replay_state {

@@ -102,7 +102,11 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case CLASS_MEM:
 		return sys_mem(t, nr, a, r->info.nargs);
 	case CLASS_RAW:
-		return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		/* the kernel's number of the thread, which a copy has not, nor a replay in a plain cell */
+		if (nr == SYS_set_tid_address && G.mode == SHIM_REPLAY)
+			return t->ordinal == 1 ? G.shown_pid : t->shown_tid;
+		return ret;
 	case CLASS_OWN:
 		return (G.mode == SHIM_REPLAY ? r->replay : r->record)(t, nr, a, uc);
 	}

@@ -218,7 +218,7 @@ static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t 
 	size = ((size + 4095) & ~4095ul) + guard; /* as in libc, all of the size is the thread's */
 	if (size > STACK_SLOT - TLS_END)
 		base = (char *)(SHIM_LARGE_STACK_ADDR + t->ordinal * LARGE_SLOT);
-	if (size > LARGE_SLOT)
+	if (size > LARGE_SLOT || (size > STACK_SLOT - TLS_END && t->ordinal >= SHIM_LARGE_STACKS))
 		return -1;
 	if (raw_failed(raw_mmap(base, size, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_FIXED, -1, 0)))
@@ -494,7 +494,7 @@ static struct thr *find(pthread_t th)
 
 	if (at < RLOG_MAX_THREADS * STACK_SLOT)
 		return thread_slot((uint32_t)(at / STACK_SLOT));
-	if (large < RLOG_MAX_THREADS * LARGE_SLOT)
+	if (large < SHIM_LARGE_STACKS * LARGE_SLOT)
 		return thread_slot((uint32_t)(large / LARGE_SLOT));
 	return 0;
 }
