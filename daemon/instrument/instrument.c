@@ -395,6 +395,7 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 
 /* Words from an entry to a later one, if those between are accesses, too. */
 #define AHEAD 24
+#define FAR_AHEAD 48
 
 static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e)
 {
@@ -412,8 +413,12 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 			continue;
 		}
 		/* what stands there need not be the beginning of an entry */
-		if (i->ops->soon && k + AHEAD + 2 <= n && v[k + AHEAD] >> REPORT_KIND_SHIFT == REPORT_ACCESS)
-			i->ops->soon(i->ctx, v[k + AHEAD + 1]);
+		if (i->ops->soon && k + FAR_AHEAD + 2 <= n) {
+			if (v[k + AHEAD] >> REPORT_KIND_SHIFT == REPORT_ACCESS)
+				i->ops->soon(i->ctx, v[k + AHEAD + 1], false);
+			if (v[k + FAR_AHEAD] >> REPORT_KIND_SHIFT == REPORT_ACCESS)
+				i->ops->soon(i->ctx, v[k + FAR_AHEAD + 1], true);
+		}
 		if (kind == REPORT_ACCESS && k + 2 <= n && !i->between && on_quick(i, v + k)) {
 			k += 2;
 			continue;

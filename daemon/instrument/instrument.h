@@ -65,8 +65,9 @@ struct instrument_ops {
 	/* Before anything else of each segment. 0 or -1. */
 	int (*segment)(void *ctx, struct instrument *i, struct err *e);
 	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
-	/* This address may soon be accessed, or not: to have what is known of it in the processor's cache by then. */
-	void (*soon)(void *ctx, uint64_t addr);
+	/* This address may be accessed later (far), or soon, or not: to have what is known of it in the processor's
+	 * cache by then. */
+	void (*soon)(void *ctx, uint64_t addr, bool far);
 	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h; of ALLOC and RESIZE, i->block has
 	 * REPORT_BLOCK_.... */
 	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);

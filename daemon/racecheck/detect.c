@@ -13,6 +13,7 @@ void detect_init(struct detect *d, const struct detect_ops *ops, void *ctx)
 {
 	memset(d, 0, sizeof(*d));
 	d->ops = ops;
+	d->renewals = 1;
 	d->ctx = ctx;
 	shadow_init(&d->shadow);
 }
@@ -93,8 +94,26 @@ const struct vclock *detect_now(struct detect *d, uint32_t thread)
 	return &of(d, thread)->now;
 }
 
+/* What is known at this clock is not to be relied upon any more. */
+static void renewed(struct detect *d)
+{
+	if (!(++d->renewals % DETECT_RENEWALS)) {
+		d->renewals++;
+		memset(d->recent, 0, sizeof(d->recent));
+	}
+}
+
+static void turn_to(struct detect *d, uint32_t thread)
+{
+	if (thread == d->last)
+		return;
+	renewed(d);
+	d->last = thread;
+}
+
 void detect_tick(struct detect *d, uint32_t thread)
 {
+	renewed(d);
 	of(d, thread)->now.v[thread]++;
 }
 
@@ -274,17 +293,18 @@ static bool is_known(struct detect *d, uint64_t epoch, uint64_t addr, uint64_t l
  * is another one. */
 bool detect_is_known(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes)
 {
-	uint64_t access = addr << 8 | len << 1 | writes, epoch;
-	struct detect_recent *r = &d->recent[(access * 0x9e3779b97f4a7c15ull >> 40) & (DETECT_RECENT - 1)];
+	uint64_t access, *r;
 
-	if (addr % 8 + len > 8)
+	if (addr % 8 + len > 8 || addr >> DETECT_ADDR_BITS)
 		return false;
-	epoch = epoch_of(thread, detect_clock(d, thread));
-	if (r->access == access && r->epoch == epoch && r->renewals == d->renewals)
+	turn_to(d, thread);
+	access = addr << 17 | len << 13 | (uint64_t)writes << 12 | d->renewals % DETECT_RENEWALS;
+	r = &d->recent[((addr << 1 | writes) * 0x9e3779b97f4a7c15ull >> 40) % DETECT_RECENT];
+	if (*r == access)
 		return true;
-	if (!is_known(d, epoch, addr, len, writes))
+	if (!is_known(d, epoch_of(thread, detect_clock(d, thread)), addr, len, writes))
 		return false;
-	*r = (struct detect_recent){access, epoch, d->renewals};
+	*r = access;
 	return true;
 }
 
@@ -331,8 +351,7 @@ void detect_access(struct detect *d, uint32_t thread, uint64_t addr, uint64_t le
 {
 	const struct detect_access a = {thread, detect_clock(d, thread), writes, site, hits, addr, len};
 
-	d->renewals += thread != d->last;
-	d->last = thread;
+	turn_to(d, thread);
 	each(d, &a, true);
 }
 
@@ -342,7 +361,7 @@ void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len,
 	uint64_t *pages;
 	size_t n;
 
-	d->renewals++;
+	renewed(d);
 	if (len / SHADOW_PAGE <= d->shadow.pages.n) {
 		each(d, &a, false);
 		return;
@@ -360,13 +379,13 @@ void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len,
 
 void detect_renew(struct detect *d, uint64_t addr, uint64_t len)
 {
-	d->renewals++;
+	renewed(d);
 	shadow_drop(&d->shadow, addr, len);
 }
 
 void detect_renew_all(struct detect *d)
 {
-	d->renewals++;
+	renewed(d);
 	shadow_fini(&d->shadow);
 	shadow_init(&d->shadow);
 }

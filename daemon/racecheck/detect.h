@@ -47,13 +47,13 @@ struct detect_thread {
 	size_t npast, cpast;
 };
 
-/* An access that changes nothing, since the thread has made the same one at the same clock. */
-#define DETECT_RECENT 2048u /* a power of two */
-struct detect_recent {
-	uint64_t access; /* address, length and direction */
-	uint64_t epoch; /* 0: none */
-	uint64_t renewals; /* of struct detect, at that time */
-};
+/*
+ * Accesses that change nothing, since the thread has made the same one at the same clock: a word for each, made of the
+ * address, the length, the direction and the lowest bits of `renewals`, at that time.
+ */
+#define DETECT_RECENT 4096u /* a power of two */
+#define DETECT_RENEWALS 4096u /* after so many, all are forgotten */
+#define DETECT_ADDR_BITS 47
 
 struct detect {
 	const struct detect_ops *ops;
@@ -62,9 +62,10 @@ struct detect {
 	struct detect_thread *threads;
 	uint32_t nthreads;
 	uint64_t checked; /* pieces of memory that were looked at */
-	uint32_t last; /* the thread whose access was recorded last */
-	uint64_t renewals; /* how often memory was renewed or freed, or another thread's access was recorded */
-	struct detect_recent recent[DETECT_RECENT];
+	uint32_t last; /* the thread that was asked about last */
+	uint64_t renewals; /* how often memory was renewed or freed, a clock went on, or another thread was asked about
+			    */
+	uint64_t recent[DETECT_RECENT];
 };
 
 void detect_init(struct detect *d, const struct detect_ops *ops, void *ctx);

@@ -208,12 +208,12 @@ static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len
 	by_kernel(ctx, addr, len, true);
 }
 
-static void soon(void *ctx, uint64_t addr)
+static void soon(void *ctx, uint64_t addr, bool far)
 {
 	struct racecheck *r = ctx;
 
 	if (r->many)
-		shadow_prefetch(&r->detect.shadow, addr);
+		shadow_prefetch(&r->detect.shadow, addr, far);
 }
 
 /* ---- what detect.h asks ---- */

@@ -4,17 +4,34 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 
 #define CELLS (SHADOW_PAGE / 8)
-#define CHUNK 4096u /* vars */
+#define CHUNK 65536u /* vars */
+#define SLAB (2u << 20) /* bytes, and a multiple of the large pages of x86-64 */
+#define CELL_BYTES (CELLS * sizeof(uint32_t))
 #define FIRST 1024 /* reads */
 #define SPLIT(cell) ((enum shadow_split)((cell)&3))
 #define NUMBER(cell) ((cell) >> 2)
 
 static const unsigned vars_of[] = {[SHADOW_NONE] = 0, [SHADOW_WHOLE] = 1, [SHADOW_HALVES] = 2, [SHADOW_BYTES] = 8};
-static const unsigned bytes_of[] = {[SHADOW_NONE] = 8, [SHADOW_WHOLE] = 8, [SHADOW_HALVES] = 4, [SHADOW_BYTES] = 1};
+/* Of the bytes that a var is for: 1 << this. */
+static const unsigned shift_of[] = {[SHADOW_NONE] = 3, [SHADOW_WHOLE] = 3, [SHADOW_HALVES] = 2, [SHADOW_BYTES] = 0};
+
+_Static_assert(CHUNK * sizeof(struct shadow_var) == SLAB, "a chunk is a slab");
+
+/* All 0. What is accessed all over needs large pages: else most accesses miss the processor's cache of translations. */
+static void *slab(void)
+{
+	void *p = aligned_alloc(SLAB, SLAB);
+
+	if (!p)
+		return xcalloc(1, SLAB);
+	madvise(p, SLAB, MADV_HUGEPAGE);
+	return memset(p, 0, SLAB);
+}
 
 void shadow_init(struct shadow *s)
 {
@@ -25,9 +42,10 @@ void shadow_init(struct shadow *s)
 
 void shadow_fini(struct shadow *s)
 {
-	for (struct shadow_page *p = NULL; (p = table_next(&s->pages, p));)
-		free(p->cell);
 	table_fini(&s->pages);
+	for (size_t i = 0; i < s->slabs; i++)
+		free(s->slab[i]);
+	free(s->slab);
 	for (uint32_t i = 0; i < s->chunks; i++)
 		free(s->chunk[i]);
 	free(s->chunk);
@@ -38,6 +56,17 @@ void shadow_fini(struct shadow *s)
 }
 
 /* ---- pages ---- */
+
+/* Of a page. */
+static uint32_t *cells(struct shadow *s)
+{
+	if (s->slab_used == s->slabs * (size_t)SLAB) {
+		s->slab = xreallocarray(s->slab, s->slabs + 1, sizeof(*s->slab));
+		s->slab[s->slabs++] = slab();
+	}
+	s->slab_used += CELL_BYTES;
+	return (uint32_t *)(void *)(s->slab[s->slabs - 1] + (s->slab_used - CELL_BYTES) % SLAB);
+}
 
 uint32_t *shadow_cell(struct shadow *s, uint64_t addr, bool make)
 {
@@ -51,7 +80,7 @@ uint32_t *shadow_cell(struct shadow *s, uint64_t addr, bool make)
 			if (!make || !at)
 				return NULL;
 			p = table_add(&s->pages, at);
-			p->cell = xcalloc(CELLS, sizeof(uint32_t));
+			p->cell = cells(s);
 		}
 		s->near[k].addr = at;
 		s->near[k].cell = p->cell;
@@ -79,7 +108,7 @@ static uint32_t take(struct shadow *s, enum shadow_split how)
 			s->nvars += CHUNK - s->nvars % CHUNK;
 		if (s->nvars / CHUNK >= s->chunks) {
 			s->chunk = xreallocarray(s->chunk, s->chunks + 1, sizeof(*s->chunk));
-			s->chunk[s->chunks++] = xcalloc(CHUNK, sizeof(struct shadow_var));
+			s->chunk[s->chunks++] = slab();
 		}
 		at = s->nvars;
 		s->nvars += n;
@@ -145,20 +174,22 @@ static enum shadow_split split_for(unsigned from, unsigned len)
 
 struct shadow_var *shadow_peek(const struct shadow *s, uint32_t cell, unsigned from, unsigned len, unsigned *n)
 {
-	unsigned bytes = bytes_of[SPLIT(cell)];
+	unsigned shift = shift_of[SPLIT(cell)];
 
 	if (SPLIT(cell) < split_for(from, len))
 		return NULL;
-	*n = len / bytes;
-	return shadow_var_at(s, NUMBER(cell) + from / bytes);
+	*n = len >> shift;
+	return shadow_var_at(s, NUMBER(cell) + (from >> shift));
 }
 
-void shadow_prefetch(struct shadow *s, uint64_t addr)
+void shadow_prefetch(struct shadow *s, uint64_t addr, bool far)
 {
 	const uint32_t *cell = shadow_cell(s, addr, false);
 
-	if (cell && *cell)
-		__builtin_prefetch(shadow_var_at(s, NUMBER(*cell) + addr % 8 / bytes_of[SPLIT(*cell)]));
+	if (cell && far)
+		__builtin_prefetch(cell);
+	else if (cell && *cell)
+		__builtin_prefetch(shadow_var_at(s, NUMBER(*cell) + (addr % 8 >> shift_of[SPLIT(*cell)])));
 }
 
 struct shadow_var *shadow_vars(struct shadow *s, uint32_t *cell, unsigned from, unsigned len, unsigned *n)

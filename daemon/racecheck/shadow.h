@@ -38,6 +38,8 @@ struct shadow_page {
 #define SHADOW_NEAR 512u /* a power of two */
 struct shadow {
 	struct table pages; /* of struct shadow_page */
+	uint8_t **slab; /* in which all cells are */
+	size_t slabs, slab_used; /* used: bytes, in all of them */
 	struct shadow_var **chunk; /* all vars */
 	uint32_t nvars, chunks;
 	uint32_t spare[4]; /* by how they divide: the first of a list, linked by w.site */
@@ -84,7 +86,7 @@ uint32_t shadow_reads_new(struct shadow *s);
 struct shadow_reads *shadow_reads_of(const struct shadow *s, uint32_t number);
 void shadow_reads_drop(struct shadow *s, uint32_t number);
 
-/* Has what is known of this byte brought into the processor's cache. */
-void shadow_prefetch(struct shadow *s, uint64_t addr);
+/* Has what is known of this byte brought into the processor's cache; far: only how its cell is divided. */
+void shadow_prefetch(struct shadow *s, uint64_t addr, bool far);
 
 #endif
