@@ -76,8 +76,8 @@ bool expr_is_still(const struct expr *x);
  */
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e);
-/* Are its variables in registers of a frame of another thread of the target than tid? Then a copy with tid alone does not tell its
- * value. */
+/* Are its variables in registers of a frame of another thread of the target than tid? Then a copy with tid alone does
+ * not tell its value. */
 bool expr_needs_thread(const struct expr *x, const struct target *t, pid_t tid);
 /* Such an expression, by GDB in its frame of the target itself, all threads of which are stopped. As expr_eval_copy. */
 int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);

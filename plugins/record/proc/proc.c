@@ -226,7 +226,8 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 			k.set_tid = k.set_tid_size = 0;
 		pid = clone_process(&k);
 		if (pid == 0) {
-			/* CRIU can only dump a session leader, and the parent ends; there, it is found by the session */
+			/* CRIU can only dump a session leader, and the parent ends; there, it is found by the session
+			 */
 			if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
 				raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
 			else
