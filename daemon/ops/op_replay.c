@@ -25,8 +25,10 @@ struct run {
 	bool output, verify, linear, memory;
 	uint64_t looked, compared; /* positions, with memory */
 	unsigned parallel; /* processes that were replayed in parallel */
+	unsigned forked; /* those that were replayed from their fork on */
 	uint64_t events;
 	struct buf out; /* struct replay_out records of all processes */
+	struct branch_set branches;
 };
 
 /* Adds what the image and its fork ancestors wrote, of each image only its own part. */
@@ -180,6 +182,40 @@ static int send_output(struct run *r, struct err *e)
 	return ret;
 }
 
+/* Has a fork made this one, or does it fork? Then it is replayed with its tree, linearly: see target/branch.h. */
+static bool has_forks(const struct rec *rec, uint32_t process)
+{
+	for (unsigned i = 0; i < rec->nimages; i++)
+		if (rec->images[i].head.origin == RLOG_ORIGIN_FORK && rec->images[i].head.parent == process)
+			return true;
+	return false;
+}
+
+/* What is left of a bounded recording begins with a checkpoint; of one that goes on, more may come. */
+static bool may_branch(const struct rec *rec)
+{
+	return !rec->control.log_limit && !rec->live.process;
+}
+
+static int climb(struct run *r, uint32_t process, struct memory_check *memory, struct nav *n, struct err *e)
+{
+	uint32_t flags = r->output ? REPLAY_F_OUTPUT : 0;
+	bool forks = may_branch(r->rec) && has_forks(r->rec, process);
+	struct err why;
+
+	if (!memory && !nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
+		r->forked++;
+		return 0;
+	}
+	if (op_cancelled(r->ctx)) {
+		*e = why;
+		return -1;
+	}
+	branches_fini(&r->branches); /* nobody is in the root while it is written to */
+	return nav_climb(r->rec, process, flags, !r->linear && !forks, memory, memory || !forks ? NULL : &r->branches,
+			 r->ctx, n, e);
+}
+
 static int replay_image(struct run *r, uint32_t process, struct err *e)
 {
 	struct memory_check memory = {0};
@@ -187,8 +223,7 @@ static int replay_image(struct run *r, uint32_t process, struct err *e)
 	int ret;
 
 	remove_outputs(r->rec);
-	ret = nav_climb(r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, !r->linear, r->memory ? &memory : NULL,
-			r->ctx, &n, e);
+	ret = climb(r, process, r->memory ? &memory : NULL, &n, e);
 	r->looked += memory.positions;
 	r->compared += memory.compares ? memory.positions : 0;
 	memory_fini(&memory);
@@ -201,6 +236,7 @@ static int replay_image(struct run *r, uint32_t process, struct err *e)
 		return -1;
 	}
 	nav_fini(&n);
+	branches_end(&r->branches, process);
 	return 0;
 }
 
@@ -226,26 +262,65 @@ static bool has_events(const struct rec *rec, const struct rec_image *img)
 	return any;
 }
 
+/* Its nearest ancestor that no fork has made. */
+static uint32_t tree_of(const struct rec *rec, const struct rec_image *img)
+{
+	struct err ignored;
+
+	for (unsigned i = 0; i < rec->nimages && img->head.origin == RLOG_ORIGIN_FORK; i++) {
+		const struct rec_image *parent = rec_image(rec, img->head.parent, &ignored);
+
+		if (!parent)
+			break;
+		img = parent;
+	}
+	return img->ordinal;
+}
+
+/* The images of a tree of forks, parents first. */
+static int replay_tree(struct run *r, uint32_t tree, const uint32_t *trees, struct err *e)
+{
+	int ret = 0;
+
+	branches_init(&r->branches, r->rec);
+	for (unsigned i = 0; !ret && i < r->rec->nimages; i++) {
+		const struct rec_image *img = &r->rec->images[i];
+
+		if (trees[i] == tree && has_events(r->rec, img))
+			ret = replay_image(r, img->ordinal, e);
+	}
+	branches_fini(&r->branches);
+	return ret;
+}
+
+static int replay_trees(struct run *r, struct err *e)
+{
+	cleanup_free uint32_t *trees = xcalloc(r->rec->nimages + 1, sizeof(*trees));
+
+	for (unsigned i = 0; i < r->rec->nimages; i++)
+		trees[i] = tree_of(r->rec, &r->rec->images[i]);
+	for (unsigned i = 0; i < r->rec->nimages; i++)
+		if (trees[i] == r->rec->images[i].ordinal && replay_tree(r, trees[i], trees, e))
+			return -1;
+	return 0;
+}
+
 static int replay_all(struct run *r, json_t **result, struct err *e)
 {
-	for (unsigned i = 0; i < r->rec->nimages; i++) {
-		if (!has_events(r->rec, &r->rec->images[i]))
-			continue;
-		if (replay_image(r, r->rec->images[i].ordinal, e)) {
-			/* a difference is an answer of --verify, and a failure of anything else */
-			if (r->verify && e->kind == ERR_INTERNAL)
-				e->kind = ERR_NOT_FOUND;
-			return -1;
-		}
+	if (replay_trees(r, e)) {
+		/* a difference is an answer of --verify, and a failure of anything else */
+		if (r->verify && e->kind == ERR_INTERNAL)
+			e->kind = ERR_NOT_FOUND;
+		return -1;
 	}
 	if (!r->events)
 		return err_set(e, ERR_USAGE, "%s: nothing was recorded: the program was ended before its first event",
 			       r->rec->dir);
 	if (r->output && send_output(r, e))
 		return -1;
-	*result = json_pack("{s:s, s:b, s:I, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
-			    (json_int_t)r->rec->nimages, "parallel", (json_int_t)r->parallel, "events",
-			    (json_int_t)r->events);
+	*result = json_pack("{s:s, s:b, s:I, s:I, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
+			    (json_int_t)r->rec->nimages, "parallel", (json_int_t)r->parallel, "forked",
+			    (json_int_t)r->forked, "events", (json_int_t)r->events);
 	if (r->memory)
 		json_object_set_new(*result, "memory",
 				    json_pack("{s:I, s:I}", "positions", (json_int_t)r->looked, "compared",

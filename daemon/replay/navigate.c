@@ -42,7 +42,7 @@ static bool is_cancelled(void *arg)
 }
 
 static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
-			struct op_ctx *ctx, struct err *e)
+			const struct target_branches *branches, struct op_ctx *ctx, struct err *e)
 {
 	cleanup_free char *root = path_join(rec->dir, "checkpoints");
 	struct ckpt_limits limits = {.max_count = MAX_CKPTS, .max_bytes = MAX_CKPT_BYTES};
@@ -52,7 +52,7 @@ static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, 
 	n->ctx = ctx;
 	n->what = "replaying";
 	n->span_hi = 1;
-	if (target_init(&n->t, rec, process, variant, flags, e)) {
+	if (target_init(&n->t, rec, process, variant, flags, branches, e)) {
 		nav_fini(n);
 		return -1;
 	}
@@ -73,7 +73,7 @@ static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, 
 
 int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx, struct err *e)
 {
-	return init_variant(n, rec, process, (unsigned)variants_of(rec, process), flags, ctx, e);
+	return init_variant(n, rec, process, (unsigned)variants_of(rec, process), flags, NULL, ctx, e);
 }
 
 bool nav_may_have_variants(const struct nav *n)
@@ -81,7 +81,7 @@ bool nav_may_have_variants(const struct nav *n)
 	return !n->t.variant && !rec_one_order(n->t.rec, n->t.process);
 }
 
-/* For nav_has_other_variant. */
+/* For whole_has_other_variant. */
 static void note_divergence(const struct nav *n)
 {
 	struct op_ctx *ctx = n->ctx;
@@ -537,12 +537,31 @@ static int run_to_end(struct nav *n, struct memory_check *memory, bool *diverged
 	return memory_end(memory, e);
 }
 
-int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
-	      struct op_ctx *ctx, struct nav *out, struct err *e)
+int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct branch_set *branches, struct op_ctx *ctx,
+	       struct nav *out, struct err *e)
 {
+	const struct target_branches these = branches_for(branches, process);
+
+	if (!these.waits)
+		return err_set(e, ERR_NOT_FOUND, "process %u does not wait at its fork", process);
+	if (init_variant(out, rec, process, (unsigned)variants_of(rec, process), flags, &these, ctx, e))
+		return -1;
+	if (!branch_launch(branches, &out->t, e) && !run_to(out, nav_total(out), NULL, e)) {
+		branches_take(branches, &out->t);
+		return 0;
+	}
+	out->t.diverged = false; /* it is replayed again */
+	nav_fini(out);
+	return -1;
+}
+
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
+	      struct branch_set *branches, struct op_ctx *ctx, struct nav *out, struct err *e)
+{
+	const struct target_branches these = branches ? branches_for(branches, process) : (struct target_branches){0};
 	unsigned first = (unsigned)variants_of(rec, process);
 	unsigned variants = rec_one_order(rec, process) ? VARIANTS_ONE_ORDER : VARIANTS;
-	bool told = ctx && ctx->diverged == process; /* nav_has_other_variant */
+	bool told = ctx && ctx->diverged == process; /* whole_has_other_variant */
 	struct err why = {0};
 	unsigned stalls = 0;
 
@@ -551,12 +570,14 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 		bool diverged = false, one_order;
 		struct err *to = i ? &why : e;
 
-		if (init_variant(out, rec, process, variant, flags, ctx, to))
+		if (init_variant(out, rec, process, variant, flags, &these, ctx, to))
 			return -1;
 		if (parallel && !memory && !i && try_parallel(out))
 			return 0;
 		if (!nav_begin(out, to) && !run_to_end(out, memory, &diverged, to)) {
 			variants_set(rec, process, variant);
+			if (branches)
+				branches_take(branches, &out->t);
 			return 0;
 		}
 		log_info("process %u, variant %u: %s", process, variant, to->text);
@@ -575,23 +596,4 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 			variants_tell(ctx, e);
 	}
 	return -1;
-}
-
-bool nav_has_other_variant(struct op_ctx *ctx, const struct err *divergence)
-{
-	struct rec *rec;
-	struct err why;
-	struct nav n;
-	bool found;
-
-	if (!ctx->diverged || rec_open(ctx->diverged_in, &rec, &why))
-		return false;
-	variants_tell(ctx, divergence);
-	found = !nav_climb(rec, ctx->diverged, 0, false, NULL, ctx, &n, &why);
-	if (found) {
-		found = n.t.variant != 0;
-		nav_fini(&n);
-	}
-	rec_free(rec);
-	return found;
 }

@@ -11,6 +11,7 @@
 #include "replay/forked.h"
 #include "replay/memory.h"
 #include "replay/operation.h"
+#include "target/branch.h"
 #include "target/target.h"
 
 struct nav_stats {
@@ -76,17 +77,18 @@ int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struc
  * Replays to the end by one variant after the other until one does not diverge, and remembers it in the
  * recording. The error of the first variant stays when none does. With `parallel`, threads first run side by side;
  * what then differs is not believed. With `memory`, linear only, it stops and looks at its positions; that they differ
- * is ERR_NOT_FOUND.
+ * is ERR_NOT_FOUND. The children that it forks are added to `branches`; NULL: none are made; where threads run side
+ * by side, there are none.
  */
 int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
-	      struct op_ctx *ctx, struct nav *out, struct err *e);
-
+	      struct branch_set *branches, struct op_ctx *ctx, struct nav *out, struct err *e);
 /*
- * An operation has ended whose replay diverged, with that error, if any: looks for another schedule variant by which
- * that image replays to its end, and remembers it in the recording. True: there is one, and the operation may be made
- * again.
+ * The same of one that waits in branches, from there. That it fails proves nothing: what it was forked from may have
+ * been another variant.
  */
-bool nav_has_other_variant(struct op_ctx *ctx, const struct err *divergence);
+int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct branch_set *branches, struct op_ctx *ctx,
+	       struct nav *out, struct err *e);
+
 /* What to say of a divergence where no other variant is looked for. */
 #define NAV_TRY_VARIANTS                                                                                               \
 	"`fredctl replay` tries other orders of the events that no lock orders, and what replays is used from then on"

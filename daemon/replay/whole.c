@@ -36,7 +36,7 @@ int nav_init_whole(struct nav *n, const struct rec *rec, uint32_t process, struc
 	    variants_known(rec, key))
 		return 0;
 	nav_fini(n);
-	found = !nav_climb(rec, process, 0, false, NULL, ctx, &whole, &why);
+	found = !nav_climb(rec, process, 0, false, NULL, NULL, ctx, &whole, &why);
 	if (found) {
 		nav_fini(&whole);
 	} else if (why.kind == ERR_CANCELLED) {
@@ -48,4 +48,23 @@ int nav_init_whole(struct nav *n, const struct rec *rec, uint32_t process, struc
 	ctx->diverged = 0; /* the operation has not begun */
 	free(steal_ptr(&ctx->diverged_in));
 	return nav_init(n, rec, process, 0, ctx, e);
+}
+
+bool whole_has_other_variant(struct op_ctx *ctx, const struct err *divergence)
+{
+	struct rec *rec;
+	struct err why;
+	struct nav n;
+	bool found;
+
+	if (!ctx->diverged || rec_open(ctx->diverged_in, &rec, &why))
+		return false;
+	variants_tell(ctx, divergence);
+	found = !nav_climb(rec, ctx->diverged, 0, false, NULL, NULL, ctx, &n, &why);
+	if (found) {
+		found = n.t.variant != 0;
+		nav_fini(&n);
+	}
+	rec_free(rec);
+	return found;
 }

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "replay/navigate.h"
 #include "replay/operation.h"
+#include "replay/whole.h"
 #include "rpc/rpc.h"
 
 struct worker_arg {
@@ -43,7 +43,7 @@ static int run_operation(const struct op_entry *o, const struct operation *op, s
 		op_note(ctx, NAV_TRY_VARIANTS);
 		return r;
 	}
-	if (!nav_has_other_variant(ctx, r ? e : &none))
+	if (!whole_has_other_variant(ctx, r ? e : &none))
 		return r;
 	if (!r)
 		json_decref(*result);

@@ -34,6 +34,7 @@
 #include "target/advice.h"
 #include "target/diverge.h"
 #include "target/family.h"
+#include "target/line.h"
 #include "target/logs.h"
 #include "target/objects.h"
 #include "target/program.h"
@@ -44,37 +45,6 @@
 #include "trace/trace.h"
 
 #define SCHED_ROOM (1ll << 34) /* of a bounded recording: what a checkpoint has mapped must not change its size */
-
-/* What a process is launched as; or, if that comes first, the image whose start is what is left. */
-static const struct rec_image *first_image(const struct rec *rec, uint32_t process, bool with_start, struct err *e)
-{
-	const struct rec_image *img = rec_image(rec, process, e);
-
-	for (unsigned depth = 0; img && img->head.origin == RLOG_ORIGIN_FORK && !(with_start && img->start); depth++) {
-		if (depth > RLOG_MAX_PROCESSES) {
-			err_set(e, ERR_USAGE, "process %u: its ancestors form a circle", process);
-			return NULL;
-		}
-		img = rec_image(rec, img->head.parent, e);
-	}
-	return img;
-}
-
-/* The forks at which the process must become the child: the images from the root's child to the wanted one. */
-static int fill_follow(const struct target *t, uint32_t follow[32], struct err *e)
-{
-	const struct rec_image *img = rec_image(t->rec, t->process, e);
-	unsigned n = 0;
-
-	memset(follow, 0, 32 * sizeof(*follow));
-	while (img && img->ordinal != t->base) {
-		if (n == 31)
-			return err_set(e, ERR_USAGE, "process %u: more than 31 forks without an exec", t->process);
-		follow[n++] = img->ordinal;
-		img = rec_image(t->rec, img->head.parent, e);
-	}
-	return img ? 0 : -1;
-}
 
 static int make_ctl(struct target *t, struct err *e)
 {
@@ -113,18 +83,39 @@ static int bind_rec(const struct rec *rec, struct err *e)
 	return cell_mount_bind(rec->dir, there, 1, e);
 }
 
-int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
-		struct err *e)
+/* What is placed in the root for this image and others: the images on the way to it; or all that forks have made. */
+static int prepare_root(struct target *t, const struct rec_image *root, struct err *e)
 {
-	const struct rec_image *root = first_image(rec, process, false, e), *base = first_image(rec, process, true, e);
+	cleanup_free uint32_t *images = xcalloc(t->rec->nimages + 33, sizeof(*images));
+	unsigned n = 0;
+	struct err ignored;
+
+	if (t->branch.waits) /* it is in the root, in which all is placed */
+		return 0;
+	if (line_follow(t, images, e))
+		return -1;
+	for (unsigned i = 0; t->branch.end > t->branch.from && i < t->rec->nimages; i++) {
+		const struct rec_image *img = &t->rec->images[i];
+
+		if (img != root && line_first(t->rec, img->ordinal, false, &ignored) == root)
+			images[n++] = img->ordinal;
+	}
+	return root_prepare(t->rec, root, images, t->own_root, &t->on_host, e);
+}
+
+int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
+		const struct target_branches *branches, struct err *e)
+{
+	const struct rec_image *root = line_first(rec, process, false, e), *base = line_first(rec, process, true, e);
 	struct timeline_opts opts = {.variant = rec_one_order(rec, process) ? 0 : variant, .seed = 1};
-	uint32_t follow[32];
 	char sched[64];
 	uint64_t size;
 
 	memset(t, 0, sizeof(*t));
 	if (!root || !base)
 		return -1;
+	if (branches)
+		t->branch = *branches;
 	t->rec = rec;
 	t->process = process;
 	t->root = root->ordinal;
@@ -140,7 +131,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 		return -1;
 	if (bind_rec(rec, e))
 		return err_wrap(e, "%s", rec->dir);
-	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, &t->on_host, e))
+	if (prepare_root(t, root, e))
 		return -1;
 	if (logs_prepare(rec, root->ordinal, process, e) || timeline_build(rec, process, &opts, &t->tl, e))
 		return -1;
@@ -190,28 +181,6 @@ static bool moved_on(struct target *t)
 }
 
 /*
- * Ends the processes on the way from the first one to the one that is replayed, which become each other at forks, the
- * first one first: a process that has ended forks no more. Their PIDs are wanted again, and one that was just made has
- * not told its own.
- */
-static void end_line(const struct target *t, uint32_t ordinal)
-{
-	struct err ignored;
-	const struct rec_image *img = rec_image(t->rec, ordinal, &ignored);
-	pid_t pid;
-
-	if (!img)
-		return;
-	if (ordinal != t->base)
-		end_line(t, img->head.parent);
-	pid = rec_image_pid(img);
-	if (!family_is_child(pid))
-		return;
-	kill(pid, SIGKILL);
-	trace_reap(pid);
-}
-
-/*
  * Reaping a process, the kernel goes round until nobody uses its entries in /proc any more. A tracer with SCHED_FIFO
  * keeps whoever does from its core meanwhile: for 0.95 s, until it is throttled (sched(7)).
  */
@@ -225,6 +194,8 @@ static void leave_fifo(void)
 void target_kill(struct target *t)
 {
 	t->lost.kind = ERR_NONE;
+	if (t->ctl)
+		line_end_branches(t);
 	if (t->pid > 0) {
 		target_note_tids(t);
 		leave_fifo(); /* trace_prepare takes it again */
@@ -233,7 +204,7 @@ void target_kill(struct target *t)
 			trace_reap(t->pid);
 		}
 		if (!cell_is_plain())
-			end_line(t, t->process);
+			line_end(t, t->process);
 	}
 	if (t->session > 0)
 		family_end_session(t->session);
@@ -261,6 +232,8 @@ static void reset_ctl(struct target *t)
 	t->ctl->flags = t->flags;
 	t->ctl->variant = t->variant;
 	t->ctl->total = timeline_total(t->tl);
+	t->ctl->branches = t->branch.from;
+	t->ctl->branches_end = t->branch.end;
 }
 
 static int ended_early(struct target *t, int status, struct err *e)
@@ -378,19 +351,29 @@ static void forget_output(const struct target *t)
 		return; /* there was none */
 }
 
+int target_start_over(struct target *t, struct err *e)
+{
+	reset_ctl(t);
+	forget_output(t);
+	return line_follow(t, t->ctl->follow, e);
+}
+
+int target_await_start(struct target *t, struct err *e)
+{
+	return wait_state(t, 0, NULL, e) || check_state(t, NULL, e) ? -1 : 0;
+}
+
 /* One start; it stands at position 0. */
 static int launch_once(struct target *t, const struct rec_image *img, const struct launch_spec *spec, struct err *e)
 {
 	if (!cell_is_plain())
 		cell_free_pid(rec_image_pid(img)); /* a lookahead fork may have been left behind */
-	reset_ctl(t);
-	forget_output(t);
-	if (fill_follow(t, t->ctl->follow, e))
+	if (target_start_over(t, e))
 		return -1;
 	if (launch_program(spec, &t->pid, e))
 		return err_wrap(e, "starting %s for the replay", img->execfn);
 	note_session(t);
-	return wait_state(t, 0, NULL, e) || check_state(t, NULL, e) ? -1 : 0;
+	return target_await_start(t, e);
 }
 
 static int still_moved(struct target *t, const struct objects *o, struct err *e)
@@ -520,7 +503,7 @@ int target_adopt_start(struct target *t, pid_t pid, struct err *e)
 	/* the first event of the first run has taken effect */
 	c->slot = runs[0].count == 1 && n > 1;
 	c->slot_left = c->slot ? runs[1].count : runs[0].count - 1;
-	return fill_follow(t, c->follow, e);
+	return line_follow(t, c->follow, e);
 }
 
 void target_release(struct target *t, uint64_t n)

@@ -26,6 +26,16 @@
 #define TARGET_KILLED_TOLD 1 /* reason of an ERR_KILLED whose message says that */
 #define TARGET_SLOW_S 1.0
 
+/*
+ * Which children the process makes that stand still where they were forked (target/branch.h): as many as have a place
+ * from `from` to before `end` (replay_ctl.branch). waits: it is such a child itself, at `place`.
+ */
+struct target_branches {
+	uint32_t from, end;
+	bool waits;
+	uint32_t place;
+};
+
 struct target {
 	const struct rec *rec; /* borrowed */
 	struct timeline *tl;
@@ -34,6 +44,7 @@ struct target {
 	uint32_t base; /* the image that it begins with: root, or in a bounded recording one that has a start */
 	unsigned variant;
 	bool diverged; /* at some time */
+	struct target_branches branch;
 	char own_root[64]; /* what the process is started in: see root.h */
 	bool on_host; /* the program's files still are on the host what they were */
 	uint32_t flags; /* enum replay_flags */
@@ -59,10 +70,10 @@ struct target {
 
 /*
  * Binds the recording into the cell, merges the timeline of the image by this schedule variant and
- * writes it where the shim finds it.
+ * writes it where the shim finds it. branches: NULL for none.
  */
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
-		struct err *e);
+		const struct target_branches *branches, struct err *e);
 /* Kills the process, frees the rest. Fine on a zeroed struct. */
 void target_fini(struct target *t);
 
@@ -71,6 +82,9 @@ uint64_t target_total(const struct target *t);
 /* Starts the process; it stands at position 0. Kills the one before. Not if it begins with a checkpoint: see start.h.
  */
 int target_launch(struct target *t, struct err *e);
+/* The parts of a start, for those who start it in another way: the control page anew; waiting for where it stands. */
+int target_start_over(struct target *t, struct err *e);
+int target_await_start(struct target *t, struct err *e);
 /* Takes over a restored process, whose control page is in place. */
 void target_adopt(struct target *t, pid_t pid);
 /* The same of one that stands at the start of what is left: it goes on by the timeline as it is now. */

@@ -167,6 +167,16 @@ struct replay_stand {
 	uint32_t reserved;
 };
 
+/*
+ * A child that a fork in a replay made, where the worker wants them: it stands still there, whatever its parent does,
+ * until `go` is not 0. Then it takes the control page and the schedule, which are its own meanwhile, and goes on.
+ */
+#define REPLAY_BRANCHES 1024u
+struct replay_branch {
+	uint32_t process; /* image ordinal */
+	uint32_t go; /* futex */
+};
+
 struct replay_ctl {
 	uint64_t magic;
 	uint32_t version;
@@ -228,6 +238,8 @@ struct replay_ctl {
 	uint64_t search_addr;
 	uint64_t report_filters; /* not 0: replay_report.filter is understood; an older recorder: 0 */
 	uint64_t own_work; /* +1 for each piece of long work of the recorder's own: it makes progress */
+	uint32_t branches, branches_end; /* in branch[]: the next free one; from here on none is made */
+	struct replay_branch branch[REPLAY_BRANCHES];
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);

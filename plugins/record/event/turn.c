@@ -506,6 +506,11 @@ void turn_attach(uint32_t process)
 		shim_fail("no schedule");
 }
 
+void turn_attach_again(void)
+{
+	turn_attach(scheduled);
+}
+
 void turn_start(struct thr *t)
 {
 	if (G.ctl->total == 0)
@@ -542,5 +547,7 @@ void turn_fork_child(struct thr *t)
 			turn_end(t, REPLAY_ENDED);
 		stop_here(t);
 		c->owner = 1;
+	} else {
+		stop_here(t);
 	}
 }

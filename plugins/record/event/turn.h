@@ -48,6 +48,7 @@ void turn_map_past_end(uint64_t page); /* what is accessed there is past the end
 /* The path of a file of an image in the folder that is shared with the worker (rlog/replay.h). */
 void turn_file(char *buf, char *end, const char *name, uint32_t process);
 void turn_attach(uint32_t process); /* maps the control page and the schedule of an image */
+void turn_attach_again(void); /* the same, which the worker has written anew */
 
 /* ---- for the files of this folder ---- */
 

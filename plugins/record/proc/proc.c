@@ -194,6 +194,42 @@ static void show_own_pid(const struct clone_args *c, uint32_t child)
 		*(int *)c->child_tid = im.pid;
 }
 
+/* Are children made that stand still? Not where threads run ahead, or memory is shared, which others change meanwhile.
+ */
+static int makes_branch(pid_t me)
+{
+	const struct replay_ctl *c = G.ctl;
+
+	return c->branches < c->branches_end && c->branches_end <= REPLAY_BRANCHES && me == G.pid && !G.lookahead &&
+	       !turn_parallel() && !c->aliases;
+}
+
+/* Returns in the parent: 0; in the child: 1, when the worker lets it go on. */
+static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child, pid_t want)
+{
+	struct clone_args k = {.flags = (c->flags & REPLAYED) | CLONE_PARENT,
+			       .tls = c->tls,
+			       .child_tid = c->child_tid,
+			       .set_tid = (uint64_t)&want,
+			       .set_tid_size = 1};
+	struct replay_branch *b = &G.ctl->branch[G.ctl->branches];
+	long pid;
+
+	b->process = child;
+	pid = clone_process(&k);
+	if (pid > 0)
+		G.ctl->branches++;
+	if (pid)
+		return 0;
+	raw0(SYS_setsid);
+	while (!__atomic_load_n(&b->go, __ATOMIC_ACQUIRE))
+		raw_futex_wait(&b->go, 0);
+	turn_attach_again();
+	show_own_pid(c, child);
+	init_fork_child(t, child, 0);
+	return 1;
+}
+
 static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_t sp, ucontext_t *uc)
 {
 	uint64_t child;
@@ -245,6 +281,8 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		for (;;)
 			raw1(SYS_exit_group, 0);
 	}
+	if (makes_branch(me) && make_branch(t, c, (uint32_t)child, want))
+		return child_return(self, sp, uc);
 	turn_done(t);
 	ev_half(t, RLOG_FORKED, &ret, &child);
 	if (shares && ret > 0)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* branch.c: see branch.h. */
+#include "target/branch.h"
+
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cell/plain.h"
+#include "target/line.h"
+
+struct branch {
+	uint32_t process, place;
+};
+
+void branches_init(struct branch_set *b, const struct rec *rec)
+{
+	*b = (struct branch_set){.rec = rec};
+}
+
+void branches_fini(struct branch_set *b)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		line_end_one(b->rec, b->v[i].process);
+	free(b->v);
+	free(b->ctl);
+	branches_init(b, b->rec);
+}
+
+static const struct branch *find(const struct branch_set *b, uint32_t process)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		if (b->v[i].process == process)
+			return &b->v[i];
+	return NULL;
+}
+
+struct target_branches branches_for(const struct branch_set *b, uint32_t process)
+{
+	const struct branch *it = find(b, process);
+	uint32_t room = BRANCHES_MOST - b->n, left = REPLAY_BRANCHES - b->next;
+
+	return (struct target_branches){.from = b->next,
+					.end = b->next + (cell_is_plain() ? 0
+							  : room < left	  ? room
+									  : left),
+					.waits = it != NULL,
+					.place = it ? it->place : 0};
+}
+
+void branches_take(struct branch_set *b, struct target *t)
+{
+	uint32_t end = t->ctl->branches;
+
+	if (end > t->branch.end)
+		end = t->branch.end;
+	b->v = xrealloc(b->v, (b->n + (end - t->branch.from) + 1) * sizeof(*b->v));
+	for (uint32_t i = t->branch.from; i < end; i++)
+		b->v[b->n++] = (struct branch){t->ctl->branch[i].process, i};
+	b->next = t->branch.from = end;
+	if (!b->ctl) {
+		b->ctl = xmalloc(sizeof(*b->ctl));
+		memcpy(b->ctl, t->ctl, sizeof(*b->ctl));
+	}
+}
+
+/* What the recorder tells at its start, which all processes have in common. */
+static void tell_again(struct replay_ctl *c, const struct replay_ctl *was)
+{
+	c->mode_addr = was->mode_addr;
+	c->stand_addr = was->stand_addr;
+	c->stand_size = was->stand_size;
+	c->walk_addr = was->walk_addr;
+	c->report_addr = was->report_addr;
+	c->report_kinds = was->report_kinds;
+	c->report_filters = was->report_filters;
+	c->learns_ids = was->learns_ids;
+	c->search_addr = was->search_addr;
+}
+
+int branch_launch(const struct branch_set *b, struct target *t, struct err *e)
+{
+	const struct rec_image *img = rec_image(t->rec, t->process, e);
+	uint32_t *go = &t->ctl->branch[t->branch.place].go;
+
+	if (!img || target_start_over(t, e))
+		return -1;
+	tell_again(t->ctl, b->ctl);
+	t->ctl->process = t->process;
+	t->ctl->pid = t->pid = rec_image_pid(img);
+	t->ctl->stop_at = timeline_prefix(t->tl);
+	__atomic_store_n(go, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+	return target_await_start(t, e);
+}
+
+void branches_end(struct branch_set *b, uint32_t process)
+{
+	const struct branch *it = find(b, process);
+
+	if (!it)
+		return;
+	line_end_one(b->rec, process);
+	b->v[it - b->v] = b->v[--b->n];
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * branch.h: branches: children that forks have made in a replay, and that stand still there until it is their turn to
+ * be replayed. So a whole tree of processes is replayed in the time that its processes take, each once: without them,
+ * each would be replayed from the start of the first one.
+ *
+ * They lie in the root of their first ancestor of origin EXEC, and wait at words of its control page; so only those of
+ * one such ancestor live at a time. Not in a plain cell.
+ */
+#ifndef FRED_TARGET_BRANCH_H
+#define FRED_TARGET_BRANCH_H
+
+#include "target/target.h"
+
+#define BRANCHES_MOST 128u /* that wait at a time: each keeps pages of its own when its parent changes them */
+
+struct branch;
+
+struct branch_set {
+	const struct rec *rec;
+	struct branch *v;
+	unsigned n;
+	uint32_t next; /* place */
+	struct replay_ctl *ctl; /* what the recorder has told of itself in it */
+};
+
+void branches_init(struct branch_set *b, const struct rec *rec);
+/* Ends all. */
+void branches_fini(struct branch_set *b);
+/* For target_init: new ones are made. process is one itself: it is set so, too. */
+struct target_branches branches_for(const struct branch_set *b, uint32_t process);
+/* At the end of a replay: takes over what it has made. */
+void branches_take(struct branch_set *b, struct target *t);
+/* In the place of target_launch for one that waits: it stands where it begins. */
+int branch_launch(const struct branch_set *b, struct target *t, struct err *e);
+/* That one has been replayed, or need not be. */
+void branches_end(struct branch_set *b, uint32_t process);
+
+#endif
