@@ -66,11 +66,15 @@ static void add_name(struct given *g, const char *from, const char *s)
 /* *v: what the argument points to, where that is a pointer itself. */
 static bool pointee_of(struct inspect *p, int level, const char *name, uint64_t *v)
 {
-	cleanup_free char *pointee = str_fmt("*(%s)", name), *cmd = str_fmt("whatis %s", pointee), *type = NULL;
+	cleanup_free char *pointee = str_fmt("*(%s)", name), *cmd = str_fmt("ptype %s", pointee), *type = NULL;
 	struct err ignored;
+	size_t n;
 
-	return !gdb_console_at(p->x->g, 0, level, 0, cmd, &type, &ignored) && type && strchr(type, '*') &&
-	       inspect_number(p, level, pointee, v);
+	if (gdb_console_at(p->x->g, 0, level, 0, cmd, &type, &ignored) || !type)
+		return false;
+	for (n = strlen(type); n && strchr(" \r\n", type[n - 1]); n--)
+		;
+	return n && type[n - 1] == '*' && inspect_number(p, level, pointee, v);
 }
 
 static void read_given(struct inspect *p, int level, struct given *g)

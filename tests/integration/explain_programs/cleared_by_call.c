@@ -6,9 +6,10 @@ struct word {
 	int length;
 	const char *text;
 };
+typedef struct word *word;
 static struct word first = {3, "one"};
 
-static void __attribute__((noinline)) forget(struct word **w)
+static void __attribute__((noinline)) forget(word *w)
 {
 	if (*w)
 		*w = NULL;
