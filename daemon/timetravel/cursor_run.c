@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cursor_run.c: forwards at full speed: all threads of the process are held by ptrace. */
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/maps.h"
@@ -454,16 +452,6 @@ static int leave_stop(struct run *r, struct err *e)
 	return breaks_has(&r->t->breaks, pc) ? step_off(r, th, e) : 0;
 }
 
-static void release(struct cursor *t, uint64_t until)
-{
-	struct replay_ctl *c = ctl(t);
-
-	c->stop_at = until;
-	c->cmd = REPLAY_CMD_RUN;
-	__atomic_add_fetch(&c->go, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &c->go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
-}
-
 /* How the stepped thread got to where it stands. */
 static int find_shim_call(struct run *r, struct err *e)
 {
@@ -549,11 +537,8 @@ int cursor_run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, 
 		return -1;
 	if (stop->kind)
 		return 0;
-	got = resume(&r, e);
-	if (!got) {
-		release(t, until);
-		got = wait_stop(&r, e);
-	}
+	target_release(&t->nav->t, until); /* first: a thread may be past that event as soon as it is resumed */
+	got = resume(&r, e) || wait_stop(&r, e) ? -1 : 0;
 	if (t->group.pid && group_stop(&t->group, got ? &why : e))
 		got = -1;
 	if (t->group.n && breaks_take_out(&t->breaks, t->group.pid, got ? &why : e))
