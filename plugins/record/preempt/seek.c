@@ -119,6 +119,22 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 	time_tick(t, s, uc);
 }
 
+/*
+ * The search can begin in a handler of the recorder's, at whose end rt_sigreturn(2) takes the flags from the frame:
+ * stepping goes on there. The program's first instruction is passed without a trap before it.
+ */
+static void step_out_of_handler(struct seek *s, const ucontext_t *uc)
+{
+	const uint8_t *pc = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+	ucontext_t *program = (ucontext_t *)uc->uc_mcontext.gregs[REG_RSP];
+
+	if (!interrupt_in_shim(uc) || uc->uc_mcontext.gregs[REG_RAX] != SYS_rt_sigreturn || pc[0] != 0x0f ||
+	    pc[1] != 0x05 || interrupt_in_shim(program))
+		return;
+	seek_step(s, program);
+	s->hits += (uint64_t)program->uc_mcontext.gregs[REG_RIP] == s->want[REG_RIP];
+}
+
 int seek_trap(siginfo_t *si, ucontext_t *uc)
 {
 	struct thr *t = self;
@@ -129,6 +145,8 @@ int seek_trap(siginfo_t *si, ucontext_t *uc)
 	s = seek_of(t);
 	if (s->fd < 0 && !s->stepping)
 		return 1; /* was on its way when the breakpoint went */
+	if (s->stepping)
+		step_out_of_handler(s, uc);
 	if (t->depth || (!t->away && G.ctl->owner != t->ordinal))
 		return 1;
 	if ((uint64_t)uc->uc_mcontext.gregs[REG_RIP] != s->want[REG_RIP])

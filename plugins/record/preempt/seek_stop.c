@@ -68,6 +68,12 @@ void seek_watch(struct seek *s, ucontext_t *uc, uint64_t period)
 		uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
 }
 
+void seek_step(struct seek *s, ucontext_t *uc)
+{
+	let_traps_in(s, uc);
+	uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
+}
+
 void seek_unwatch(struct seek *s, ucontext_t *uc)
 {
 	if (s->fd < 0 && !s->stepping)
