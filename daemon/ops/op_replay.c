@@ -182,13 +182,19 @@ static int send_output(struct run *r, struct err *e)
 	return ret;
 }
 
-/* Has a fork made this one, or does it fork? Then it is replayed with its tree, linearly: see target/branch.h. */
+/*
+ * Does it fork? Then it is replayed linearly, and its children from where it forks them: see target/branch.h. Where
+ * threads can run side by side, that would not pay for one child.
+ */
 static bool has_forks(const struct rec *rec, uint32_t process)
 {
+	struct err ignored;
+	const struct rec_image *img = rec_image(rec, process, &ignored);
+	unsigned forks = 0;
+
 	for (unsigned i = 0; i < rec->nimages; i++)
-		if (rec->images[i].head.origin == RLOG_ORIGIN_FORK && rec->images[i].head.parent == process)
-			return true;
-	return false;
+		forks += rec->images[i].head.origin == RLOG_ORIGIN_FORK && rec->images[i].head.parent == process;
+	return forks > (img && img->nthreads > 1);
 }
 
 /* What is left of a bounded recording begins with a checkpoint; of one that goes on, more may come. */
@@ -212,8 +218,17 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 		return -1;
 	}
 	branches_fini(&r->branches); /* nobody is in the root while it is written to */
-	return nav_climb(r->rec, process, flags, !r->linear && !forks, memory, memory || !forks ? NULL : &r->branches,
-			 r->ctx, n, e);
+	if (forks && !memory) {
+		if (!nav_climb(r->rec, process, flags, false, NULL, &r->branches, r->ctx, n, &why))
+			return 0;
+		branches_fini(&r->branches);
+		if (op_cancelled(r->ctx)) {
+			*e = why;
+			return -1;
+		}
+		/* those that wait have the memory and the PIDs that it may need */
+	}
+	return nav_climb(r->rec, process, flags, !r->linear && !forks, memory, NULL, r->ctx, n, e);
 }
 
 static int replay_image(struct run *r, uint32_t process, struct err *e)

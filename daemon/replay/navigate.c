@@ -544,9 +544,12 @@ int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct b
 
 	if (!these.waits)
 		return err_set(e, ERR_NOT_FOUND, "process %u does not wait at its fork", process);
-	if (init_variant(out, rec, process, (unsigned)variants_of(rec, process), flags, &these, ctx, e))
+	if (variants_of(rec, process) && (unsigned)variants_of(rec, process) != these.variant)
+		return err_set(e, ERR_NOT_FOUND, "process %u waits in a replay by another variant", process);
+	if (init_variant(out, rec, process, these.variant, flags, &these, ctx, e))
 		return -1;
 	if (!branch_launch(branches, &out->t, e) && !run_to(out, nav_total(out), NULL, e)) {
+		variants_set(rec, process, these.variant);
 		branches_take(branches, &out->t);
 		return 0;
 	}

@@ -82,9 +82,10 @@ int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struc
  */
 int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
 	      struct branch_set *branches, struct op_ctx *ctx, struct nav *out, struct err *e);
+
 /*
- * The same of one that waits in branches, from there. That it fails proves nothing: what it was forked from may have
- * been another variant.
+ * As nav_climb, for one that waits in branches: from where it waits, by the variant of the replay that made it. That it
+ * fails proves nothing.
  */
 int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct branch_set *branches, struct op_ctx *ctx,
 	       struct nav *out, struct err *e);

@@ -14,6 +14,7 @@
 
 struct branch {
 	uint32_t process, place;
+	unsigned variant; /* of the replay that made it */
 };
 
 void branches_init(struct branch_set *b, const struct rec *rec)
@@ -48,18 +49,30 @@ struct target_branches branches_for(const struct branch_set *b, uint32_t process
 							  : room < left	  ? room
 									  : left),
 					.waits = it != NULL,
-					.place = it ? it->place : 0};
+					.place = it ? it->place : 0,
+					.variant = it ? it->variant : 0};
+}
+
+/* The control page can be written by the program. */
+static bool is_child(const struct branch_set *b, const struct target *t, uint32_t process)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(b->rec, process, &ignored);
+
+	return img && img->head.origin == RLOG_ORIGIN_FORK && img->head.parent == t->process && !find(b, process);
 }
 
 void branches_take(struct branch_set *b, struct target *t)
 {
-	uint32_t end = t->ctl->branches;
+	uint32_t end = line_branches(t);
 
-	if (end > t->branch.end)
-		end = t->branch.end;
 	b->v = xrealloc(b->v, (b->n + (end - t->branch.from) + 1) * sizeof(*b->v));
-	for (uint32_t i = t->branch.from; i < end; i++)
-		b->v[b->n++] = (struct branch){t->ctl->branch[i].process, i};
+	for (uint32_t i = t->branch.from; i < end; i++) {
+		uint32_t process = t->ctl->branch[i].process;
+
+		if (is_child(b, t, process))
+			b->v[b->n++] = (struct branch){process, i, t->variant};
+	}
 	b->next = t->branch.from = end;
 	if (!b->ctl) {
 		b->ctl = xmalloc(sizeof(*b->ctl));

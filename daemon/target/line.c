@@ -66,11 +66,21 @@ void line_end_one(const struct rec *rec, uint32_t process)
 	trace_reap(pid);
 }
 
+uint32_t line_branches(const struct target *t)
+{
+	uint32_t n = __atomic_load_n(&t->ctl->branches, __ATOMIC_ACQUIRE);
+
+	if (n < t->branch.from)
+		return t->branch.from;
+	return n < t->branch.end ? n : t->branch.end;
+}
+
 void line_end_branches(struct target *t)
 {
-	uint32_t n = t->ctl->branches;
+	uint32_t n = line_branches(t);
 
-	for (uint32_t i = t->branch.from; i < n && i < t->branch.end; i++)
+	/* n itself: it may have been killed between the fork and the count */
+	for (uint32_t i = t->branch.from; i <= n && i < t->branch.end; i++)
 		line_end_one(t->rec, t->ctl->branch[i].process);
 	t->ctl->branches = t->branch.from;
 }

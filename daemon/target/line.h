@@ -20,7 +20,9 @@ int line_follow(const struct target *t, uint32_t follow[32], struct err *e);
 void line_end(const struct target *t, uint32_t ordinal);
 /* If that image's process is there, and a child of this one. */
 void line_end_one(const struct rec *rec, uint32_t process);
-/* What the target's forks have made (target/branch.h) and nobody took over. */
+/* Up to which place in replay_ctl.branch the target's forks have made children. */
+uint32_t line_branches(const struct target *t);
+/* Ends those that nobody took over (target/branch.h). The target itself makes no more of them. */
 void line_end_branches(struct target *t);
 
 #endif

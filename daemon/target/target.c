@@ -52,7 +52,8 @@ static int make_ctl(struct target *t, struct err *e)
 	cleanup_close int fd = -1;
 
 	snprintf(t->ctl_path, sizeof(t->ctl_path), "%s/ctl.%04u", cell_dir(), t->root);
-	fd = open(t->ctl_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	/* not made shorter: children that wait at their forks have it mapped; reset_ctl clears it */
+	fd = open(t->ctl_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, (off_t)size))
 		return err_errno(e, ERR_INTERNAL, "%s", t->ctl_path);
 	t->ctl = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -194,8 +195,6 @@ static void leave_fifo(void)
 void target_kill(struct target *t)
 {
 	t->lost.kind = ERR_NONE;
-	if (t->ctl)
-		line_end_branches(t);
 	if (t->pid > 0) {
 		target_note_tids(t);
 		leave_fifo(); /* trace_prepare takes it again */
@@ -206,6 +205,8 @@ void target_kill(struct target *t)
 		if (!cell_is_plain())
 			line_end(t, t->process);
 	}
+	if (t->ctl)
+		line_end_branches(t);
 	if (t->session > 0)
 		family_end_session(t->session);
 	t->pid = t->session = 0;

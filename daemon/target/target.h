@@ -34,6 +34,7 @@ struct target_branches {
 	uint32_t from, end;
 	bool waits;
 	uint32_t place;
+	unsigned variant; /* of the replay that made it */
 };
 
 struct target {

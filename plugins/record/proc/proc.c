@@ -216,9 +216,11 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 	long pid;
 
 	b->process = child;
-	pid = clone_process(&k);
+	pid = clone_any(&k); /* where its PID is in use, it is made later */
 	if (pid > 0)
 		G.ctl->branches++;
+	else if (pid)
+		b->process = 0;
 	if (pid)
 		return 0;
 	raw0(SYS_setsid);
