@@ -33,7 +33,7 @@ static bool same_inode(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Puts a link of the object into the place of the file. */
+/* Puts a link of the one file into the place of the other. */
 static bool replace_by(const char *object, const char *path)
 {
 	cleanup_free char *dir = path_dir(path), *temp = str_fmt("%s/.%s", dir, path_base(path));
@@ -146,12 +146,12 @@ static void share(const char *store, const char *path, const char *sum, unsigned
 		}
 		if (errno != EEXIST || same_inode(object, path))
 			return;
-		if (!stat(path, &st) && st.st_nlink > 1) { /* shared by its link in known */
-			keep_time(path);
-			return;
-		}
 		if (same_file(object, path)) {
-			replace_by(object, path);
+			/* the one that has a link in known is to be the object */
+			if (!stat(path, &st) && st.st_nlink > 1)
+				replace_by(path, object);
+			else
+				replace_by(object, path);
 			return;
 		}
 	}

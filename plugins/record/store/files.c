@@ -10,6 +10,7 @@
 #include "record/store/keeper.h"
 
 #include <link.h>
+#include <sys/vfs.h>
 
 #define MAX_SCRIPT_DEPTH 4
 
@@ -117,19 +118,39 @@ static int copy_whole(int from, int to, const uint64_t *st)
 
 /* ---- copies that earlier recordings have ---- */
 
-#define SETTLED_S 2 /* changes shortly after each other can have the same time */
+/*
+ * Writes through a mapping change the time when they begin, and after the kernel has written the page back: by default
+ * 30 s later.
+ */
+#define SETTLED_S 60
+
+/* File systems of disks, whose kernel keeps the times: f_type of statfs(2). */
+static int keeps_times(int fd)
+{
+	static const uint32_t types[] = {
+		0xef53 /* ext4 */,    0x58465342 /* xfs */,	  0x9123683e /* btrfs */,    0xf2f52010 /* f2fs */,
+		0x2fc12fc1 /* zfs */, 0x794c7630 /* overlayfs */, 0x73717368 /* squashfs */, 0xe0f5e1e2 /* erofs */};
+	struct statfs s;
+
+	if (raw2(SYS_fstatfs, fd, &s) < 0)
+		return 0;
+	for (uint32_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if ((uint32_t)s.f_type == types[i])
+			return 1;
+	return 0;
+}
 
 /*
  * REC/known leads to links of such copies (recfiles/shared_files.h). A file that only root can write, and that was not
  * changed since, need not be copied again: nobody but the kernel can set its time of last change (ctime).
  */
-static int is_settled(const uint64_t *st)
+static int is_settled(int fd, const uint64_t *st)
 {
 	uint64_t now[2];
 	uint32_t mode = ((const uint32_t *)st)[6], uid = ((const uint32_t *)st)[7];
 
 	return !st[17] && !uid && !(mode & 022) && raw2(SYS_clock_gettime, CLOCK_REALTIME, now) == 0 &&
-	       now[0] > st[13] + SETTLED_S;
+	       now[0] > st[13] + SETTLED_S && keeps_times(fd);
 }
 
 static void known_path(char *buf, char *end, const uint64_t *st)
@@ -152,7 +173,6 @@ static int link_known(const char *known, const char *path, const uint64_t *st)
 	if (raw2(SYS_stat, path, now) == 0 && now[6] == st[6] && now[11] == st[11] && now[12] == st[12])
 		return 0;
 	keep_unlink(path);
-	keep_unlink(known);
 	return -1;
 }
 
@@ -166,8 +186,9 @@ struct copying {
 static long make_copy(void *arg)
 {
 	const struct copying *c = arg;
+	const uint64_t times[4] = {0, 0x3ffffffe /* UTIME_OMIT */, c->st[11], c->st[12]};
 	char path[400], tmp[420], known[420], *p;
-	int settled = is_settled(c->st), to;
+	int settled = is_settled(c->fd, c->st), to;
 	long r;
 
 	files_copy_path(path, path + sizeof(path), c->st);
@@ -190,6 +211,7 @@ static long make_copy(void *arg)
 	 */
 	r = c->copy == copy_whole && keep_limited(c->st[6]) ? keep_copy(tmp, c->fd, 0, c->st[6])
 							    : c->copy(c->fd, to, c->st);
+	raw4(SYS_utimensat, to, 0, times, 0);
 	raw_close(to);
 	if (r == 0)
 		r = keep_rename(tmp, path);
