@@ -143,6 +143,8 @@ static void on_jump(struct racecheck *r, const struct instrument_access *a)
 	}
 	if (x->mark & MARK_COPIES)
 		r->threads[r->i.thread].copying = r->i.stack->n + x->shape.call;
+	else if (x->shape.call && r->threads[r->i.thread].copying == r->i.stack->n + 1)
+		r->threads[r->i.thread].copying = 0; /* of a call before it from there */
 }
 
 /* Does an instruction of the C library read more than what it is asked for? */

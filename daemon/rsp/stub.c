@@ -282,7 +282,7 @@ static bool is_name(const char *start, const char *packet)
 static bool is_refused(struct stub *s, const char *packet)
 {
 	static const char ours[] = "QFred.RefuseCall:";
-	bool own = str_starts(packet, ours), sets = s->no_call.kind && strchr("GP", packet[0]);
+	bool own = str_starts(packet, ours), sets = s->no_call.kind && (packet[0] == 'G' || packet[0] == 'P');
 	char why[sizeof(s->no_call.text)] = "";
 
 	buf_clear(&s->out);

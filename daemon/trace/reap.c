@@ -24,20 +24,31 @@ static void wait_for_thread(pid_t tid)
 			return;
 }
 
-/* The first thread can be reaped only when its tracer has seen the others go. */
-void trace_reap(pid_t pid)
+/* Those that are found in one reading: the list moves on while threads end. Were there some? */
+static bool wait_for_others(pid_t pid)
 {
 	char path[64];
 	struct dirent *d;
 	cleanup_closedir DIR *dir = NULL;
+	bool any = false;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir && (d = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
 
-		if (tid > 0 && tid != pid)
-			wait_for_thread(tid);
+		if (tid <= 0 || tid == pid)
+			continue;
+		wait_for_thread(tid);
+		any = true;
 	}
+	return any;
+}
+
+/* The first thread can be reaped only when its tracer has seen the others go. */
+void trace_reap(pid_t pid)
+{
+	while (wait_for_others(pid))
+		;
 	wait_for_thread(pid);
 }

@@ -22,6 +22,7 @@
 #include "record/event/hooks.h"
 #include "record/store/log.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 
 #define NEAR 3 /* slots */
@@ -185,13 +186,13 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 
 static int dying_tid;
 
-/* FUTEX_WAKE_OP writes what it finds there, atomically: the old value or 0. */
+/* FUTEX_WAKE_OP writes what it finds there, atomically: the old value or 0. It takes no unaligned word. */
 static int is_writable(uint32_t *word)
 {
 	uint32_t nobodys = 0;
 
 	return raw6(SYS_futex, (long)&nobodys, FUTEX_WAKE_OP, 0, 0, (long)word,
-		    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0)) >= 0;
+		    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0)) != -EFAULT;
 }
 
 /*

@@ -92,7 +92,7 @@ static int surely(struct thr *t)
 {
 	uint64_t now = task_cpu_ns();
 
-	if (!t->preempt.sure_cpu)
+	if (!t->preempt.sure_cpu || t->preempt.left_cpu > t->preempt.sure_cpu)
 		t->preempt.sure_cpu = now;
 	return now - t->preempt.sure_cpu >= SURE_NS;
 }
@@ -264,7 +264,6 @@ static void tick(struct thr *t, ucontext_t *uc)
 	/* The recorder has computed, not the program: where that goes on, a replay has passed before it can look. */
 	if (interrupt_in_shim(uc)) {
 		task_not_computing(t);
-		t->preempt.sure_cpu = 0;
 	} else if (surely(t) && !point_in_middle(uc)) {
 		interrupt_take(t, uc);
 		return;
