@@ -24,12 +24,11 @@ static int ask(struct gdb *g, const struct expr_place *at, const char *cmd, char
 
 int expr_altered_begin(struct gdb *g, const struct expr_place *at, struct err *e)
 {
+	cleanup_free char *text = gdb_python_text(script);
 	cleanup_buf struct buf cmd = {0};
 
-	buf_add_str(&cmd, "python exec(\"if 'fred_calls' not in globals():\\n exec(bytes.fromhex('");
-	for (const char *p = script; *p; p++)
-		buf_addf(&cmd, "%02x", (unsigned char)*p);
-	buf_add_str(&cmd, "').decode())\\n refused = []\\n fred_calls = Calls(refused.append)\")");
+	buf_addf(&cmd, "python exec(\"if 'fred_calls' not in globals():\\n exec(%s", text);
+	buf_add_str(&cmd, ")\\n refused = []\\n fred_calls = Calls(lambda why: refused.append(why) if why else None)\")");
 	return ask(g, at, buf_str(&cmd), NULL, e) < 0 ? -1 : 0;
 }
 
@@ -75,7 +74,8 @@ const char *expr_last_part(const char *name)
 
 int expr_altered_named(struct gdb *g, const struct expr_place *at, const char *name, char **how, struct err *e)
 {
-	cleanup_free char *look = str_fmt("python print(*entries('%s', '%s'))", name, expr_last_part(name));
+	cleanup_free char *location = gdb_python_text(name), *last = gdb_python_text(expr_last_part(name));
+	cleanup_free char *look = str_fmt("python print(*entries(%s, %s))", location, last);
 	cleanup_free char *entries = NULL;
 	cleanup_strv struct strv v = {0};
 	int r = ask(g, at, look, &entries, e);

@@ -158,8 +158,7 @@ class Calls:
             return
         if event.address not in self.known:
             self.known[event.address] = self.ask(event.address)
-        if self.known[event.address]:
-            self.refuse(self.known[event.address])
+        self.refuse(self.known[event.address] or "")
 
     @staticmethod
     def ask(entry):

@@ -135,7 +135,7 @@ static int identify(struct gdb *g, pid_t tid, int frame, struct expr_locals *l)
 		return -1;
 	at = str_fmt("*(unsigned long *)0x%" PRIx64, l->cfa - 8);
 	l->tid = tid;
-	l->thread = segment_thread_of(gdb_target(g), tid);
+	l->thread = tid ? segment_thread_of(gdb_target(g), tid) : 0;
 	l->top = stack_top(g, tid, frame);
 	return number(g, tid, frame, "(unsigned long)$sp", &l->sp) || number(g, tid, frame, at, &l->ret);
 }

@@ -37,8 +37,8 @@
 /* (*(TYPE)ADDRESS); NULL: there is no such variable, or this GDB cannot tell. */
 static char *find_static(struct gdb *g, const char *function, const char *variable)
 {
-	cleanup_free char *cmd = str_fmt("python exec(\"" FIND "fred_static('%s', '%s')\")", function, variable),
-			  *out = NULL;
+	cleanup_free char *f = gdb_python_text(function), *v = gdb_python_text(variable);
+	cleanup_free char *cmd = str_fmt("python exec(\"" FIND "fred_static(%s, %s)\")", f, v), *out = NULL;
 	unsigned long long addr;
 	struct err ignored;
 	char *bar;

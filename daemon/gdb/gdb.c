@@ -522,6 +522,17 @@ int gdb_select(struct gdb *g, pid_t tid, int frame, struct err *e)
 	return gdb_must(gdb_cmd(g, 0, &r, e, "-stack-select-frame %d", frame), &r, ERR_USAGE, e);
 }
 
+char *gdb_python_text(const char *text)
+{
+	struct buf b = {0};
+
+	buf_add_str(&b, "bytes.fromhex('");
+	for (; *text; text++)
+		buf_addf(&b, "%02x", (unsigned char)*text);
+	buf_add_str(&b, "').decode(errors='surrogateescape')");
+	return b.data;
+}
+
 int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd, char **output, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};

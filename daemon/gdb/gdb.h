@@ -154,6 +154,8 @@ int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e);
 
 /* A console command; *output (the caller's, may be NULL) is what it printed. */
 int gdb_console(struct gdb *g, const char *cmd, char **output, struct err *e);
+/* For a `python` command: an expression whose value is this text, whatever is in it: names come from the program. */
+char *gdb_python_text(const char *text);
 /* A console command in a thread and frame. 0, 1 or -1 as gdb_eval. timeout_ms 0: the default. */
 int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd, char **output, struct err *e);
 /* Any MI command. Returns as mi_conn_cmd: 1 is GDB's ^error, not yet in e. */

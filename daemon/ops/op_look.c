@@ -187,14 +187,17 @@ static int first_round(struct look *l, struct question *q, size_t n, struct err 
 static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, struct err *e)
 {
 	struct call_guard guard;
-	struct err why;
+	struct err why, ignored;
+	bool ended, called;
 	int frame, r;
 
 	if (look_user_frame(l, 0, &frame, e))
 		return -1;
 	call_guard_begin(&guard, l->g, copy);
 	r = evaluate(l, q, 0, frame, e);
-	if ((!call_guard_end(&guard, l->g, &why) && !expr_altered_called(l->g, &why)) || gdb_dead(l->g))
+	ended = call_guard_end(&guard, l->g, &why);
+	called = expr_altered_called(l->g, ended ? &ignored : &why);
+	if ((!ended && !called) || gdb_dead(l->g))
 		return r;
 	free(q->value);
 	q->value = NULL;

@@ -275,9 +275,21 @@ static bool is_name(const char *start, const char *packet)
 	return strcmp(start, "qC") || !packet[n];
 }
 
+/* Does the process go on with it, or is it a command or the next prompt? Then that call is not made any more. */
+static bool ends_call(const char *packet)
+{
+	static const char *const starts[] = {"vCont;", "vRun", "vKill", "qRcmd,", "bc", "bs"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (str_starts(packet, starts[i]))
+			return true;
+	return packet[0] && strchr("MGPcCsS", packet[0]);
+}
+
 /*
- * fred's own packet (cli/gdb/calls.py): QFred.RefuseCall:WHY, in hexadecimal. The debugger then writes what the call
- * needs: memory it need not have; when it sets registers, it is told WHY, and gives the call up.
+ * fred's own packet (cli/gdb/calls.py): QFred.RefuseCall:WHY, in hexadecimal; without WHY, the next call may be made.
+ * The debugger then writes what the call needs: memory it need not have; when it sets registers, it is told WHY, and
+ * gives the call up.
  */
 static bool is_refused(struct stub *s, const char *packet)
 {
@@ -286,16 +298,17 @@ static bool is_refused(struct stub *s, const char *packet)
 	char why[sizeof(s->no_call.text)] = "";
 
 	buf_clear(&s->out);
-	if (s->no_call.kind && packet[0] == 'M')
+	if (s->no_call.kind && packet[0] == 'M' && stub_writes_for_call(s, packet + 1))
 		return !stub_ok(s);
-	if (!own && !sets && !strchr("vcCsSb", packet[0]))
+	if (!own && !ends_call(packet))
 		return false;
 	if (sets)
 		stub_refuse(s, &s->no_call);
 	s->no_call = (struct err){0};
 	if (own) {
 		rsp_unhex(packet + strlen(ours), why, sizeof(why) - 1);
-		err_set(&s->no_call, ERR_USAGE, "%s", why);
+		if (*why)
+			err_set(&s->no_call, ERR_USAGE, "%s", why);
 		stub_ok(s);
 	}
 	return own || sets;

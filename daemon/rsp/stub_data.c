@@ -240,6 +240,18 @@ int stub_set_one_register(struct stub *s, const char *args, struct err *e)
 }
 
 /* MADDR,LEN:HEX */
+#define CALL_BYTES (1ull << 20) /* arguments and what a call returns */
+
+bool stub_writes_for_call(struct stub *s, const char *args)
+{
+	uint64_t at = strtoull(args, NULL, 16);
+	struct rsp_regs r;
+	struct err ignored;
+
+	return !s->ops->regs(s->ctx, stub_thread(s, s->general), &r, &ignored) && r.r.rsp - at <= CALL_BYTES &&
+	       at != r.r.rsp;
+}
+
 int stub_write_memory(struct stub *s, const char *args, struct err *e)
 {
 	uint8_t data[RSP_PACKET_MAX / 2];

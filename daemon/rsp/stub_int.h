@@ -83,6 +83,8 @@ int stub_tls_address(struct stub *s, const char *args, struct err *e);
 int stub_set_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_set_one_register(struct stub *s, const char *args, struct err *e);
 int stub_write_memory(struct stub *s, const char *args, struct err *e);
+/* Is that such a packet, for what a call needs: below the stack pointer? */
+bool stub_writes_for_call(struct stub *s, const char *args);
 int stub_why_stopped(struct stub *s, const char *args, struct err *e);
 int stub_v_cont(struct stub *s, const char *args, struct err *e);
 int stub_v_cont_query(struct stub *s, const char *args, struct err *e);

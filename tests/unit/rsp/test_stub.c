@@ -72,9 +72,13 @@ static const struct {
 	{{"m10000,4", "m1fffe,4", "m0,4", "m10000", "m10000,0"}, " 00010203 feff E01 E01 "},
 	{{"M10000,2:abcd", "m10000,2", "M10000,2:ab", "M0,2:abcd", "M10000"}, " OK abcd E01 E.no memory at 0x0 E01"},
 	/* a call that fred's own GDB must not make (WHY: "a*b") */
-	{{"QFred.RefuseCall:612a62", "M10000,2:abcd", "m10000,2", "P0=0000000000000000", "P0=0000000000000000"},
-	 " OK OK 0001 E.a?b OK"},
+	{{"P7=8000010000000000", "QFred.RefuseCall:612a62", "M10000,2:abcd", "m10000,2", "P0=0000000000000000",
+	  "P0=0000000000000000"},
+	 " OK OK OK 0001 E.a?b OK"},
 	{{"QFred.RefuseCall:61", "vCont;s", "M10000,2:abcd", "m10000,2"}, " OK T05thread:10; OK abcd"},
+	/* ... and does not come to: another write, the next call */
+	{{"QFred.RefuseCall:61", "M10000,2:abcd", "m10000,2", "P0=0000000000000000"}, " OK OK abcd OK"},
+	{{"QFred.RefuseCall:61", "QFred.RefuseCall:", "P0=0000000000000000"}, " OK OK OK"},
 	{{"M10000,9:313233343536373839", "qCRC:10000,9", "qCRC:10000,0", "qCRC:1fffe,4", "qCRC:0,1", "qCRC:10000"},
 	 " OK C0376e6e7 Cffffffff E01 E01 E01"},
 	{{"p10", "pffff", "P10=0500000000000000", "p10", "P10=05", "P10"},
