@@ -158,7 +158,8 @@ static bool is_of_given(struct inspect *p, int level, const char *text, const st
 			s++;
 			continue;
 		}
-		if (!isdigit((unsigned char)*s) && *before != '.' && !(*before == '>' && before[-1] == '-') &&
+		if (!isdigit((unsigned char)*s) && *before != '.' &&
+		    !(*before == '>' && before > text && before[-1] == '-') &&
 		    !has_name(g, s, n) && !is_constant(s, n) && !is_known_word(s, n)) {
 			cleanup_free char *name = xstrndup(s, n);
 			uint64_t v;
@@ -374,7 +375,8 @@ int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct f
 	if (level == first)
 		return 0;
 	inspect_look_at(p, level);
-	inspect_step(p, STEP_CALL, NULL, NULL, NULL, "this called %s, which %s", inspect_function(p, (size_t)inner),
+	inspect_step(p, STEP_CALL, NULL, NULL, NULL, "this %s %s, which %s",
+		     level == inner + 1 ? "called" : "led to a call of", inspect_function(p, (size_t)inner),
 		     block ? "freed the block" : "set to 0 what it was given the address of");
 	return 1;
 }

@@ -104,12 +104,13 @@ static int keep_debug_dir(struct gdb *g, struct err *e)
 /*
  * While the libraries are read: GDB keeps the indexes of their symbols in files, for the next GDB. To make libc's takes
  * as long as all the rest of GDB's start. The program's own is not kept: each build would leave one. Without a folder,
- * or with a GDB that has no such cache, nothing changes.
+ * or with a GDB that has no such cache, nothing changes; two GDBs may use it at a time. GDB finds an index by nothing
+ * but the build ID, which a library in a stranger's recording may share with another one: only the host's own count.
  */
 static void use_index_cache(struct gdb *g, bool on)
 {
 	struct err ignored;
-	cleanup_free char *dir = on ? home_subdir("gdb-index", &ignored) : NULL, *set = NULL;
+	cleanup_free char *dir = on && !g->has_sysroot ? home_subdir("gdb-index", &ignored) : NULL, *set = NULL;
 
 	if (dir && path_disk_usage(dir) > MOST_INDEXES && (rm_rf(dir, &ignored) || mkdir(dir, 0700)))
 		return;
