@@ -122,13 +122,13 @@ def moved_argument(entry):
 
 def altered(entry):
     """What is known of it; None: it may be called."""
-    return clone_at(entry) or moved_argument(entry)
+    return clone_at(entry) or moved_argument(entry) or dropped_result(entry)
 
 
 def why_not(entry, name):
     """Why a function may not be called; None: it may be."""
     how = altered(entry)
-    return how and "%s cannot be called: the compiler has changed which arguments it takes (%s)" % (name, how)
+    return how and "%s cannot be called: the compiler has changed which arguments it takes or what it returns (%s)" % (name, how)
 
 
 def entries(location, name):

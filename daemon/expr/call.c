@@ -377,7 +377,8 @@ struct checking {
 
 static void refuse_altered(struct checking *c, const char *name, int name_len, const char *how)
 {
-	err_set(c->e, ERR_USAGE, "%.*s cannot be called: the compiler has changed which arguments it takes (%s)",
+	err_set(c->e, ERR_USAGE,
+		"%.*s cannot be called: the compiler has changed which arguments it takes or what it returns (%s)",
 		name_len, name, how);
 	c->bad = true;
 }
