@@ -167,13 +167,12 @@ static int run_loop(struct daemon *d, const struct server_config *sc, int *ready
 	return r;
 }
 
-static int serve(const struct config *c, const char *home, const char *log_path, bool plain, int *ready_fd,
-		 int *start_lock, struct err *e)
+static int serve(const struct config *c, const char *home, const struct wire_addr *addr, const char *log_path,
+		 bool plain, int *ready_fd, int *start_lock, struct err *e)
 {
 	cleanup_free char *build = build_id();
 	cleanup_close int lock = take_lock(home, "fredd.lock", e);
 	struct daemon d = {0};
-	struct wire_addr addr;
 	struct server_config sc = {
 		.home = home,
 		.build = build,
@@ -184,9 +183,9 @@ static int serve(const struct config *c, const char *home, const char *log_path,
 	};
 	int r;
 
-	if (lock < 0 || write_pid(lock, e) || wire_addr_init(&addr, home, e))
+	if (lock < 0 || write_pid(lock, e))
 		return -1;
-	sc.listen_fd = wire_listen(&addr, e);
+	sc.listen_fd = wire_listen(addr, e);
 	if (sc.listen_fd < 0)
 		return -1;
 	if (*start_lock >= 0)
@@ -194,7 +193,7 @@ static int serve(const struct config *c, const char *home, const char *log_path,
 	d.loop = loop_new(e);
 	r = d.loop ? run_loop(&d, &sc, ready_fd, e) : -1;
 	loop_free(d.loop);
-	unlink(addr.sa.sun_path); /* still under the lock: it is ours */
+	unlink(addr->sa.sun_path); /* still under the lock: it is ours */
 	close(sc.listen_fd);
 	return r;
 }
@@ -271,13 +270,14 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 	cleanup_free char *home = home_dir(e);
 	cleanup_free char *log_path = home ? path_join(home, "fredd.log") : NULL;
 	cleanup_close int start_lock = -1;
+	struct wire_addr addr;
 	bool plain = false;
 
 	if (!home)
 		return -1;
 	if (!c->foreground && (detach(e) || redirect(log_path, e)))
 		return -1;
-	if (ensure_stack(e))
+	if (ensure_stack(e) || wire_addr_init(&addr, home, e))
 		return -1;
 	if (plain_is_wanted() || try_cell(e) || userns_enter(e)) {
 		log_warn("cells have no namespaces: %s", e->kind ? e->text : "FRED_CELL=plain");
@@ -289,7 +289,7 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 		if (start_lock < 0)
 			return -1;
 	}
-	return serve(c, home, c->foreground ? NULL : log_path, plain, ready_fd, &start_lock, e);
+	return serve(c, home, &addr, c->foreground ? NULL : log_path, plain, ready_fd, &start_lock, e);
 }
 
 static int exec_criu_check(void *criu)

@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 
 #define BACKLOG 64
 
@@ -52,6 +54,25 @@ static int set_path(struct wire_addr *a, const char *dir, const char *name)
 	return n >= 0 && (size_t)n < sizeof(a->sa.sun_path) ? 0 : -1;
 }
 
+/*
+ * The user outside of the caller's user namespace (user_namespaces(7), "Defining user and group ID mappings"):
+ * inside, anybody can be user 0.
+ */
+static unsigned outer_uid(void)
+{
+	cleanup_buf struct buf b = {0};
+	unsigned uid = geteuid(), inside, outside, count;
+	struct err ignored;
+	const char *p;
+
+	if (!read_file("/proc/self/uid_map", &b, &ignored))
+		for (p = buf_str(&b); p && sscanf(p, "%u %u %u", &inside, &outside, &count) == 3;
+		     p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+			if (uid >= inside && uid - inside < count)
+				return outside + (uid - inside);
+	return uid;
+}
+
 static int init_short(struct wire_addr *a, const char *home, struct err *e)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR");
@@ -61,11 +82,11 @@ static int init_short(struct wire_addr *a, const char *home, struct err *e)
 	snprintf(name, sizeof(name), "fredd-%016llx.sock", (unsigned long long)hash_path(home));
 	if (run && *run == '/' && !check_private(run, &ignored) && !set_path(a, run, name))
 		return 0;
-	snprintf(dir, sizeof(dir), "/tmp/fred-%u", (unsigned)geteuid());
+	snprintf(dir, sizeof(dir), "/tmp/fred-%u", outer_uid());
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return err_errno(e, ERR_HOST, "%s", dir);
 	if (check_private(dir, e))
-		return -1;
+		return err_wrap(e, "FRED_HOME is too long for a socket's address");
 	return set_path(a, dir, name) ? err_set(e, ERR_HOST, "%s: path too long", dir) : 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * addr.h: where the daemon listens. $FRED_HOME/fredd.sock if that fits a sockaddr_un; else a name
- * derived from the path, in a private directory: $XDG_RUNTIME_DIR or /tmp/fred-UID.
+ * derived from the path, in a private directory: $XDG_RUNTIME_DIR or /tmp/fred-UID,
+ * with the UID that the user has outside of the caller's user namespace.
  */
 #ifndef FRED_WIRE_ADDR_H
 #define FRED_WIRE_ADDR_H
@@ -16,7 +17,10 @@ struct wire_addr {
 	socklen_t len;
 };
 
-/* home: $FRED_HOME, which exists. Fails (ERR_HOST) if the directory is not ours alone. */
+/*
+ * home: $FRED_HOME, which exists. Fails (ERR_HOST) if the directory is not ours alone. The daemon calls it before it
+ * enters a user namespace of its own, so that both ends ask in the same one.
+ */
 int wire_addr_init(struct wire_addr *a, const char *home, struct err *e);
 /*
  * Binds and listens, mode 0600, non-blocking, close-on-exec; replaces a stale socket, so call it with the
