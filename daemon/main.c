@@ -38,6 +38,7 @@
 #define LOCK_TIMEOUT_S 5
 #define STACK_WANTED (8u << 20)
 #define STACK_NEEDED (512u << 10)
+#define FILES_NEEDED (8u << 20) /* for what a replay shares with its worker; more for images */
 
 struct daemon {
 	struct loop *loop;
@@ -251,18 +252,55 @@ static int try_cell(struct err *e)
 	return why.kind ? -1 : 0;
 }
 
-/* Workers inherit it. */
-static int ensure_stack(struct err *e)
+static void nothing(int signo)
+{
+	(void)signo;
+}
+
+/* Workers inherit them. The limits that are the hard ones' are lifted, too, where that is allowed. */
+static void lift(__rlimit_resource_t which)
+{
+	struct rlimit l, none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+
+	if (getrlimit(which, &l) || l.rlim_cur == RLIM_INFINITY || !setrlimit(which, &none))
+		return;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(which, &l);
+}
+
+static int need(__rlimit_resource_t which, rlim_t least, const char *what, const char *option, struct err *e)
 {
 	struct rlimit l;
 
-	if (getrlimit(RLIMIT_STACK, &l) || l.rlim_cur >= STACK_WANTED)
+	if (getrlimit(which, &l) || l.rlim_cur >= least)
 		return 0;
-	l.rlim_cur = l.rlim_max < STACK_WANTED ? l.rlim_max : STACK_WANTED;
-	if (l.rlim_cur < STACK_NEEDED)
-		return err_set(e, ERR_HOST, "stacks are limited to %llu kB (ulimit -s), and fredd needs %u kB",
-			       (unsigned long long)l.rlim_cur >> 10, STACK_NEEDED >> 10);
-	return setrlimit(RLIMIT_STACK, &l) ? err_errno(e, ERR_HOST, "RLIMIT_STACK") : 0;
+	return err_set(e, ERR_HOST, "%s limited to %llu kB (ulimit %s), and fredd needs %llu kB", what,
+		       (unsigned long long)l.rlim_cur >> 10, option, (unsigned long long)least >> 10);
+}
+
+/*
+ * The daemon outlives the command that starts it, and serves others: it does not keep that one's limits. What is
+ * written beyond a limit that stays fails, and is told of.
+ */
+static int lift_limits(struct err *e)
+{
+	struct sigaction ours = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+	struct rlimit l;
+
+	lift(RLIMIT_FSIZE);
+	lift(RLIMIT_CPU);
+	lift(RLIMIT_AS);
+	lift(RLIMIT_DATA);
+	sigaction(SIGXFSZ, &ours, NULL);
+	if (!getrlimit(RLIMIT_STACK, &l) && l.rlim_cur < STACK_WANTED) {
+		l.rlim_cur = l.rlim_max < STACK_WANTED ? l.rlim_max : STACK_WANTED;
+		if (setrlimit(RLIMIT_STACK, &l))
+			return err_errno(e, ERR_HOST, "RLIMIT_STACK");
+	}
+	return need(RLIMIT_STACK, STACK_NEEDED, "stacks are", "-s", e) ||
+			       need(RLIMIT_FSIZE, FILES_NEEDED, "files are", "-f", e)
+		       ? -1
+		       : 0;
 }
 
 static int start(const struct config *c, int *ready_fd, struct err *e)
@@ -277,7 +315,7 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 		return -1;
 	if (!c->foreground && (detach(e) || redirect(log_path, e)))
 		return -1;
-	if (ensure_stack(e) || wire_addr_init(&addr, home, e))
+	if (lift_limits(e) || wire_addr_init(&addr, home, e))
 		return -1;
 	if (plain_is_wanted() || try_cell(e) || userns_enter(e)) {
 		log_warn("cells have no namespaces: %s", e->kind ? e->text : "FRED_CELL=plain");

@@ -6,6 +6,7 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +47,14 @@ static const char *limit_of(int errnum)
 				  : "";
 }
 
+/* What the host has no room for, or does not allow, is no fault of the program's. */
+static enum err_kind kind_for(enum err_kind kind, int errnum)
+{
+	bool host = errnum == EFBIG || errnum == ENOSPC || errnum == EDQUOT || errnum == EMFILE || errnum == ENFILE;
+
+	return kind == ERR_INTERNAL && host ? ERR_HOST : kind;
+}
+
 static void set_text(struct err *e, enum err_kind kind, const char *fmt, va_list ap, int errnum)
 {
 	/* Formatted aside: the arguments may point into e->text. */
@@ -58,7 +67,7 @@ static void set_text(struct err *e, enum err_kind kind, const char *fmt, va_list
 	else
 		memcpy(e->text, text, sizeof(text));
 	one_line(e->text);
-	e->kind = kind;
+	e->kind = kind_for(kind, errnum);
 	e->reason = 0;
 }
 

@@ -29,7 +29,10 @@ struct err {
 
 /* Sets kind and message, and reason to 0; returns -1 so that callers can `return err_set(...)`. */
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* As err_set with ": " and strerror(errno) appended. Kind as given. */
+/*
+ * As err_set with ": " and strerror(errno) appended. Kind as given, but ERR_INTERNAL is ERR_HOST for a full disk and
+ * for the process's limits.
+ */
 int err_errno(struct err *e, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* As err_errno with ERR_HOST, after a fork that failed: it says which limit that may be due to. */
 int err_fork(struct err *e, const char *what);

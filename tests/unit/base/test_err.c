@@ -24,6 +24,24 @@ static void errno_is_appended_and_kept(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+static void no_room_is_the_hosts(void **state)
+{
+	static const int of_host[] = {EFBIG, ENOSPC, EDQUOT, EMFILE, ENFILE};
+	struct err e = {0};
+
+	for (size_t i = 0; i < sizeof(of_host) / sizeof(of_host[0]); i++) {
+		errno = of_host[i];
+		err_errno(&e, ERR_INTERNAL, "write");
+		assert_int_equal(e.kind, ERR_HOST);
+		errno = of_host[i];
+		err_errno(&e, ERR_USAGE, "write");
+		assert_int_equal(e.kind, ERR_USAGE);
+	}
+	errno = EIO;
+	err_errno(&e, ERR_INTERNAL, "write");
+	assert_int_equal(e.kind, ERR_INTERNAL);
+}
+
 static void wrap_puts_context_before(void **state)
 {
 	struct err e = {0};
@@ -105,6 +123,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(set_keeps_one_line),
 		cmocka_unit_test(errno_is_appended_and_kept),
+		cmocka_unit_test(no_room_is_the_hosts),
 		cmocka_unit_test(wrap_puts_context_before),
 		cmocka_unit_test(its_own_text_may_be_an_argument),
 		cmocka_unit_test(too_long_is_cut_not_overrun),
