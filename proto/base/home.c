@@ -3,13 +3,18 @@
 #include "base/home.h"
 
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+
+#define CACHE_ROOM (32u << 20) /* more than GDB's and the parts of Python that it uses */
 
 static const char *env_path(const char *name)
 {
@@ -87,6 +92,16 @@ char *home_subdir(const char *name, struct err *e)
 	return steal_ptr(&path);
 }
 
+/* A file that Python cannot write whole stays there, cut off, and then no Python starts (its _write_atomic). */
+static bool has_room(const char *dir)
+{
+	struct statvfs v;
+	struct rlimit l;
+
+	return !getrlimit(RLIMIT_FSIZE, &l) && l.rlim_cur >= CACHE_ROOM && !statvfs(dir, &v) &&
+	       v.f_bavail >= CACHE_ROOM / v.f_frsize;
+}
+
 void home_use_python_cache(void)
 {
 	struct err ignored;
@@ -95,5 +110,8 @@ void home_use_python_cache(void)
 	if (!dir)
 		return;
 	setenv("PYTHONPYCACHEPREFIX", dir, 1);
-	unsetenv("PYTHONDONTWRITEBYTECODE");
+	if (has_room(dir))
+		unsetenv("PYTHONDONTWRITEBYTECODE");
+	else
+		setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
 }

@@ -15,7 +15,8 @@ char *home_subdir(const char *name, struct err *e);
 /*
  * For a process that is about to become GDB: compiled Python files are read and written below home_dir()/python.
  * Debian's GDB has its Python files as source alone, in a folder that users cannot write to; to compile them each time
- * is a third of its start. If the folder cannot be made, nothing changes.
+ * is a third of its start. If the folder cannot be made, nothing changes;
+ * where files cannot be written whole, they are read alone.
  */
 void home_use_python_cache(void);
 
