@@ -97,6 +97,20 @@ static inline void tell(enum replay_report_kind kind, const void *p, uint64_t n)
 		tell_heap(kind, p, n, 0);
 }
 
+/* realloc ends the program if p is not a block in use, which is as if it were freed. */
+static __attribute__((noinline, cold)) void tell_unusable(const void *p)
+{
+	const struct block *b = (const struct block *)p - 1;
+
+	if (!((uintptr_t)p & 15) && is_heap(p)) {
+		if (b->magic == MAGIC_ALIGNED)
+			b = (const struct block *)((const char *)p - heap_block_size(b)) - 1;
+		if (b->magic == MAGIC_USED)
+			return;
+	}
+	tell_heap(REPORT_FREE, p, 0, 0);
+}
+
 /* what: REPORT_BLOCK_... */
 static inline void tell_block(enum replay_report_kind kind, const void *p, uint64_t n, unsigned what, const void *site)
 {
@@ -302,6 +316,8 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 		free(p);
 		return 0;
 	}
+	if (unlikely(shim_report != 0))
+		tell_unusable(p);
 	b = block_of(p, "realloc(): invalid pointer", "realloc(): invalid old size");
 	if (unlikely(heap_block_size(b) < HEAP_MAPPED_MIN && *word_after(b) != HEAP_WORD &&
 		     heap_glibc_word(*word_after(b)) >= 1u << 21))
