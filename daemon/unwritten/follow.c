@@ -10,7 +10,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "base/str.h"
 #include "unwritten/format_args.h"
@@ -42,7 +44,7 @@ struct follow_pending {
 		uint64_t slot, sp;
 	} calls[CALLS];
 	unsigned next; /* of `calls` */
-	int outputs; /* 1 + the number of the function, in a call that hands a buffer of the program's to the kernel */
+	int outputs; /* 1 + the number of the function, in a call that hands buffers of the program's to the kernel */
 };
 
 /*
@@ -55,6 +57,9 @@ struct follow_pending {
 	X("pwrite", 0, DOES_WRITE)                                                                                     \
 	X("pwrite64", 0, DOES_WRITE)                                                                                   \
 	X("send", 0, DOES_WRITE)                                                                                       \
+	X("writev", 0, DOES_WRITE)                                                                                     \
+	X("pwritev", 0, DOES_WRITE)                                                                                    \
+	X("sendmsg", 0, DOES_WRITE)                                                                                    \
 	X("printf", 0, 0)                                                                                              \
 	X("fprintf", 0, 1)                                                                                             \
 	X("__printf_chk", 0, 1)                                                                                        \
@@ -97,7 +102,7 @@ struct follow_pending {
 	X("pthread_mutex_unlock", 0, DOES_NOTHING)
 
 #define DOES_NOTHING (-1)
-#define DOES_WRITE (-2) /* a buffer of the program's; else: a format is its argument of this number */
+#define DOES_WRITE (-2) /* buffers of the program's; else: a format is its argument of this number */
 
 static const char *const names[] = {
 #define X(name, out, does) name,
@@ -486,11 +491,29 @@ static void see_output(struct unwritten_follow *f, uint64_t addr, uint64_t len)
 	follow_given(f, names[pending_of(f)->outputs - 1], addr, len);
 }
 
+/* Of the buffers in this array, so many bytes have gone out. */
+static void see_parts(struct unwritten_follow *f, uint64_t array, uint64_t count, int64_t got)
+{
+	struct iovec part;
+	struct err ignored;
+
+	for (; pending_of(f)->outputs && count && got > 0;
+	     count--, array += sizeof(part), got -= (int64_t)part.iov_len) {
+		if (trace_read(f->i->t->pid, array, &part, sizeof(part), &ignored))
+			return;
+		if (part.iov_len > (uint64_t)got)
+			part.iov_len = (size_t)got;
+		see_output(f, (uint64_t)part.iov_base, part.iov_len);
+	}
+}
+
 /* Outputs that the recorder copies, it tells; those of calls with functions of their own may be other ones. */
 static void see_call(struct unwritten_follow *f, const struct reader_event *ev)
 {
 	const struct rlog_rec *rec = &ev->rec;
 	int64_t got = ev->has_result && ev->result.nops ? (int64_t)ev->result.op[0] : 0;
+	struct msghdr message;
+	struct err ignored;
 
 	switch (rec->op[0]) {
 	case SYS_write:
@@ -498,6 +521,14 @@ static void see_call(struct unwritten_follow *f, const struct reader_event *ev)
 	case SYS_sendto:
 		if (pending_of(f)->outputs)
 			see_output(f, operand(rec, 1), got > 0 ? (uint64_t)got : 0);
+		return;
+	case SYS_writev:
+	case SYS_pwritev:
+		see_parts(f, operand(rec, 1), operand(rec, 2), got);
+		return;
+	case SYS_sendmsg:
+		if (!trace_read(f->i->t->pid, operand(rec, 1), &message, sizeof(message), &ignored))
+			see_parts(f, (uint64_t)message.msg_iov, message.msg_iovlen, got);
 		return;
 	case SYS_mmap:
 		if (got > 0 || got < -4095)

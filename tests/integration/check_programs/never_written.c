@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 struct item {
@@ -66,5 +67,7 @@ int main(void)
 	free(p);
 	memset(line, 'x', 8);
 	bad += write(STDERR_FILENO, line, 12) == 12; /* BAD: uninitialised */
+	bad += writev(STDERR_FILENO, (struct iovec[]){{line, 4}, {line + 4, 4}}, 2) == 8;
+	bad += writev(STDERR_FILENO, (struct iovec[]){{line, 4}, {line + 4, 5}}, 2) == 9; /* BAD: uninitialised */
 	return bad > 100;
 }
