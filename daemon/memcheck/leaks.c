@@ -2,7 +2,7 @@
 /*
  * leaks.c: blocks that nothing points to at the end. Each word of the program's writable memory and of its threads'
  * registers counts as a pointer, also if it points into the middle of a block; so does each word of a block that is
- * reached. A stack is read from the stack pointer up only.
+ * reached. A stack is read from the stack pointer up only: below it are pointers of functions that have returned.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,9 @@
 #include "rlog/rlog.h"
 
 #define PIECE 65536u
-#define BELOW 4096u /* of the last stack pointer that is known: the recorder's function there keeps registers */
+#define BELOW 4096u /* of a stack pointer of earlier: the recorder's function there keeps registers */
+#define RED_ZONE 128u
+#define STAND_RSP 6 /* of the registers of struct replay_stand */
 
 struct search {
 	struct memcheck *m;
@@ -72,6 +74,26 @@ static void scan(struct search *s, uint64_t lo, uint64_t hi)
 	}
 }
 
+/* Where the thread stands still, if it does. */
+static bool read_stand(const struct search *s, uint32_t thread, struct replay_stand *out)
+{
+	struct err ignored;
+
+	return target_tid(s->t, thread) &&
+	       !trace_read(s->t->pid, s->t->ctl->stand_addr + thread * s->t->ctl->stand_size, out, sizeof(*out),
+			   &ignored);
+}
+
+/* The lowest address of its stack that a thread uses; sp: the last stack pointer that was told. */
+static uint64_t used_from(const struct search *s, uint32_t thread, const struct mapping *v, uint64_t sp)
+{
+	struct replay_stand stand;
+
+	if (read_stand(s, thread, &stand) && stand.there && mapping_has(v, stand.reg[STAND_RSP]))
+		return stand.reg[STAND_RSP] - RED_ZONE;
+	return sp - BELOW;
+}
+
 /* Where the used part of a stack begins, if that is one: lo. */
 static uint64_t stack_from(const struct search *s, const struct mapping *v)
 {
@@ -79,13 +101,14 @@ static uint64_t stack_from(const struct search *s, const struct mapping *v)
 	bool is_stack = !strcmp(v->path, "[stack]") || shim_is_stack(v->lo);
 
 	for (unsigned k = 1; k < RLOG_MAX_THREADS; k++) {
-		uint64_t sp = s->m->i.stacks[k].sp;
+		uint64_t sp = s->m->i.stacks[k].sp, used;
 
 		if (!sp || !mapping_has(v, sp) || !target_tid(s->t, k))
 			continue;
 		is_stack = true;
-		if (sp - BELOW < from)
-			from = sp - BELOW;
+		used = used_from(s, k, v, sp);
+		if (used < from)
+			from = used;
 	}
 	return !is_stack || from < v->lo ? v->lo : from;
 }
@@ -112,10 +135,8 @@ static void scan_registers(struct search *s)
 {
 	for (unsigned k = 1; k < RLOG_MAX_THREADS; k++) {
 		struct replay_stand stand;
-		struct err ignored;
 
-		if (!target_tid(s->t, k) || trace_read(s->t->pid, s->t->ctl->stand_addr + k * s->t->ctl->stand_size,
-						       &stand, sizeof(stand), &ignored))
+		if (!read_stand(s, k, &stand))
 			continue;
 		for (unsigned r = 0; r < sizeof(stand.reg) / sizeof(stand.reg[0]); r++)
 			point(s, stand.reg[r]);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* leaks.c: Blocks whose only pointer is overwritten, and a list that only the first of them pointed to. */
+/*
+ * leaks.c: Blocks whose only pointer is overwritten, and a list that only the first of them pointed to; and blocks to
+ * which only the frame of a function that has returned points.
+ */
 #include <stdlib.h>
 
 struct node {
@@ -16,6 +19,14 @@ static struct node *push(struct node *next)
 	return n;
 }
 
+static void lose(void)
+{
+	char *volatile lost[100];
+
+	for (int i = 0; i < 100; i++)
+		lost[i] = malloc(24); /* BAD: leak */
+}
+
 int main(void)
 {
 	struct node *volatile n = NULL;
@@ -23,6 +34,7 @@ int main(void)
 	for (int i = 0; i < 5; i++)
 		n = push(n);
 	n = NULL;
+	lose();
 	kept = malloc(100);
 	return 0;
 }
