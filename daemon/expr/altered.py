@@ -6,7 +6,9 @@ import re
 
 import gdb
 
-IN_REGISTER = r"(?:multi-location:\s*(?:Base address \S+\s+)?Range 0x%x-\S+ )?a variable in .(r\w+|xmm\d+)"
+AT_ENTRY = r"(?:multi-location:\s*(?:Base address \S+\s+)?Range 0x%x-\S+ )?"
+IN_REGISTER = AT_ENTRY + r"a variable in .(r\w+|xmm\d+)"
+BY_REFERENCE = AT_ENTRY + r"a complex DWARF expression:\s*0: DW_OP_breg\d+ 0 \[.(\w+)\]\s*(?:,|Range|\Z)"
 
 
 def function_at(pc):
@@ -34,9 +36,23 @@ def clone_at(entry):
     return symbol.split(" in section")[0].strip() if re.search(r"\.(isra|constprop|part)[. \]]", symbol) else None
 
 
-def classes_of(t):
+def is_by_reference(t):
+    """A class of C++ is passed by reference where a constructor that copies it, or its destructor, does anything. Which of those that it
+    declares are the compiler's own, which do nothing, GDB does not say; it is supposed that none is."""
+    if t.code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return t.code == gdb.TYPE_CODE_ARRAY and is_by_reference(t.target().strip_typedefs())
+    gdb.set_convenience_variable("fred_type", gdb.Value(0).cast(t.pointer()))
+    text = re.sub(r"\[with .*\]", "", gdb.execute("ptype/M *$fred_type", to_string=True))
+    name = re.escape(re.sub("<.*", "", t.name or "").split("::")[-1])
+    if re.search(r"\bvirtual\b|<incomplete type>|<no data fields>", text) or (
+            name and re.search(r"~%s\(|\b%s\((?:const )?(?:\S*::)?%s(?:<.*>)? &&?\)" % (name, name, name), text)):
+        return True
+    return any(is_by_reference(f.type.strip_typedefs()) for f in t.fields() if hasattr(f, "bitpos"))
+
+
+def classes_of(t, by_reference=None):
     """How a value of the type is passed, by the System V ABI: an INTEGER or SSE register for each of its eightbytes; []: in memory. None:
-    that is not known, as of classes of C++, which may be passed by reference."""
+    that is not known; by_reference: whether it is, where that is known."""
     t = t.strip_typedefs()
     if t.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF,
                   gdb.TYPE_CODE_RVALUE_REF):
@@ -45,9 +61,17 @@ def classes_of(t):
         return ["SSE"] if t.sizeof <= 8 else []
     if t.code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
         return None
+    if is_by_reference(t) if by_reference is None else by_reference:
+        return ["INTEGER"]
     if t.sizeof > 16:
         return []
     return eightbytes_of(t)
+
+
+def classes_of_result(t):
+    """[]: at an address that the caller passes."""
+    t = t.strip_typedefs()
+    return [] if t.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION) and is_by_reference(t) else classes_of(t)
 
 
 def scalars_in(t, offset=0):
@@ -56,8 +80,6 @@ def scalars_in(t, offset=0):
     if t.code == gdb.TYPE_CODE_ARRAY:
         parts = [(i * t.target().sizeof, t.target()) for i in range(t.range()[1] + 1)]
     elif t.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
-        if re.search(r"[\w=>]\(", str(t)):  # methods
-            return None
         parts = [(f.bitpos // 8, f.type) for f in t.fields() if hasattr(f, "bitpos")]
     else:
         classes = classes_of(t)
@@ -95,7 +117,7 @@ def moved_argument(entry):
     left = {"INTEGER": ["rdi", "rsi", "rdx", "rcx", "r8", "r9"], "SSE": ["xmm%d" % i for i in range(8)]}
     result = function.type.target().strip_typedefs()
     if result.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
-        classes = classes_of(result)
+        classes = classes_of_result(result)
         if classes is None:
             return None
         take(left, ["INTEGER"] if not classes else [])
@@ -108,8 +130,10 @@ def moved_argument(entry):
         if not at:
             return "all its code is of functions that were inlined into it"
         place = where.get(symbol.name, "")
-        register = re.match(IN_REGISTER % entry, place)
-        classes = classes_of(symbol.type)
+        reference = re.match(BY_REFERENCE % entry, place)
+        register = reference or re.match(IN_REGISTER % entry, place)
+        in_pieces = re.match(AT_ENTRY % entry + r"a complex DWARF expression:[^,]*DW_OP_piece", place)
+        classes = classes_of(symbol.type, True if reference else False if register or in_pieces else None)
         if classes is None:
             return None
         if place.startswith("a constant"):

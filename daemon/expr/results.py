@@ -45,7 +45,8 @@ class Insn:
             self.reads = False
         if self.op.startswith("push") and last:
             self.reads = False  # clang's way to align the stack
-        self.trusted = self.writes and bool(TRUSTED.match(self.op))
+        volatile = re.match(r"v?mov", self.op) and operands and "(" in operands[0]  # a load that is done for nothing
+        self.trusted = self.writes and not volatile and bool(TRUSTED.match(self.op))
         reads, writes = IMPLICIT.get(self.op, ("", ""))
         if re.match(r"i?(mul|div)[bwlq]?$", self.op) and len(operands) == 1:
             reads, writes = ("rax rdx" if "div" in self.op else "rax"), "rax rdx"
@@ -179,18 +180,17 @@ def result_registers(function):
     result = function.type.target().strip_typedefs()
     if result.code == gdb.TYPE_CODE_VOID:
         return []
-    classes = classes_of(result)
+    classes = classes_of_result(result)
     return None if classes is None else take({"INTEGER": ["rax", "rdx"], "SSE": ["xmm0", "xmm1"]}, classes)
 
 
 def is_optimized(block):
     """Without optimisation, clang keeps all variables in the frame, and has a frame pointer."""
-    places = []
-    for line in gdb.execute("info scope *%d" % block.start, to_string=True).splitlines():
-        if line.startswith("Symbol ") and " is static storage" not in line:
-            places.append("frame base reg $rbp" in line and "multi-location" not in line)
-    if places:
-        return not any(places)
+    text = gdb.execute("info scope *%d" % block.start, to_string=True)
+    if re.search(r"is a variable at frame base reg .rbp", text):
+        return False
+    if re.search(r"a variable in .\w|is optimized out|is a constant", text):
+        return True
     return bytes(gdb.selected_inferior().read_memory(block.start, 4)) != b"\x55\x48\x89\xe5"
 
 
