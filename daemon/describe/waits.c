@@ -66,8 +66,8 @@ bool waits_is_asleep(pid_t pid, pid_t tid)
 /* The size of the part of a thread's entry that is read. 0: it is larger than the entry can be. */
 static size_t span(const struct rlog_waits *at)
 {
-	const uint32_t ends[] = {at->at_tid + 4,    at->at_exited + 4, at->at_blocking + 4, at->at_kind + 4,
-				 at->at_object + 8, at->at_caller + 8, at->at_log + 8,	    at->at_shown_tid + 4};
+	const uint32_t ends[] = {at->at_tid + 4,     at->at_exited + 4, at->at_blocking + 4, at->at_kind + 4,
+				 at->at_object + 16, at->at_caller + 8, at->at_log + 8,	     at->at_shown_tid + 4};
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
@@ -90,12 +90,16 @@ static bool read_thread(const struct memory_source *s, uint32_t number, bool blo
 	memcpy(&kind, raw + at->at_kind, 4);
 	memcpy(&blocks, raw + at->at_blocking, 4);
 	memcpy(&t->object, raw + at->at_object, 8);
+	if (!blocking)
+		memcpy(&t->mutex, raw + at->at_object + 8, 8);
 	memcpy(&t->caller, raw + at->at_caller, 8);
 	memcpy(&t->log, raw + at->at_log, 8);
 	t->thread = number;
 	t->tid = (pid_t)tid;
 	t->shown_tid = (pid_t)shown;
 	t->ended = exited != 0;
+	t->limited = kind & WAIT_LIMITED;
+	kind &= ~WAIT_LIMITED;
 	t->kind = kind < WAIT_KINDS && !t->ended && (blocks || !blocking) ? (enum wait_kind)kind : WAIT_OTHER;
 	return true;
 }
@@ -117,6 +121,20 @@ static const struct waits_thread *by_number(const struct waits *w, uint32_t thre
 		if (w->v[i].thread == thread)
 			return &w->v[i];
 	return NULL;
+}
+
+#define ROBUST 0x10 /* in a mutex's kind, of glibc: the end of its owner unlocks it */
+
+/* Whoever waits for a condition, even with a time limit, also waits until its mutex is free. */
+static void find_holder(const struct memory_source *s, const struct waits *w, struct waits_thread *t)
+{
+	const struct waits_thread *owner;
+	pthread_mutex_t m;
+
+	if (!t->mutex || !get(s, t->mutex, &m, sizeof(m)) || !m.__data.__lock || (m.__data.__kind & ROBUST))
+		return;
+	owner = by_tid(w, m.__data.__owner);
+	t->owner = owner && owner != t ? owner->thread : 0;
 }
 
 /* false: it is free, so no thread waits for it. */
@@ -147,6 +165,9 @@ static bool find_owner(const struct memory_source *s, const struct waits *w, str
 		owner = number < RLOG_MAX_THREADS ? by_number(w, (uint32_t)number) : NULL;
 		t->owner = owner ? owner->thread : 0;
 		return !owner || !owner->ended;
+	case WAIT_COND:
+		find_holder(s, w, t);
+		return true;
 	case WAIT_SEM:
 		return !get(s, t->object, &value, sizeof(value)) || !value;
 	default:
@@ -174,7 +195,7 @@ static void follow(struct waits *w, struct waits_thread *t)
 	for (size_t i = 0; i <= w->n && x; i++) {
 		if (x->ended && x != t)
 			t->stuck = true;
-		if (x->ended || !x->kind)
+		if (x->ended || !x->kind || (x->limited && x->kind != WAIT_COND))
 			return;
 		x = by_number(w, x->owner);
 		if (x == t) {
@@ -337,13 +358,18 @@ char *waits_text(const struct waits *w, const struct waits_thread *t, pid_t pid)
 	cleanup_free char *who = owner ? waits_thread_text(w, owner, pid) : NULL;
 	struct buf b = {0};
 
-	buf_addf(&b, "waits for %s", things[t->kind]);
+	buf_addf(&b, "waits for %s%s", t->limited ? "a limited time for " : "", things[t->kind]);
 	if (t->kind == WAIT_JOIN) {
 		buf_addf(&b, " %s", who ? who : "a thread");
 	} else if (t->kind != WAIT_LIBC) {
 		buf_addf(&b, " ");
 		if (!caller_add_variable(&b, pid, t->object))
 			buf_addf(&b, "0x%" PRIx64, t->object);
+	}
+	if (who && t->kind == WAIT_COND) {
+		buf_add_str(&b, " and its mutex ");
+		if (!caller_add_variable(&b, pid, t->mutex))
+			buf_addf(&b, "0x%" PRIx64, t->mutex);
 	}
 	if (who && t->kind != WAIT_JOIN)
 		buf_addf(&b, ", which %s %s", owner == t ? "it has itself" : who,

@@ -17,10 +17,12 @@ struct waits_thread {
 	uint32_t thread; /* its number */
 	pid_t tid;
 	pid_t shown_tid; /* in locks of the program */
-	enum wait_kind kind; /* 0: it does not wait for another thread, or has a time limit */
+	enum wait_kind kind; /* 0: it does not wait for another thread; while it is recorded, also with a time limit */
+	bool limited; /* in a replay: it looks only once, or has a time limit */
 	uint64_t object, caller, log; /* as in rlog/waits.h */
-	uint32_t owner; /* the thread that holds the object, or whose end is awaited; 0: not known, or none in
-			   particular */
+	uint64_t mutex; /* in a replay, of a condition: what its wait locks again before it returns; 0: not known */
+	uint32_t owner; /* the thread that holds the object or the mutex, or whose end is awaited; 0: not known, or none
+			   in particular */
 	bool readers; /* the object is held by readers, so that owner is not known */
 	bool ended; /* the thread has ended: what it holds is never released */
 	bool in_cycle; /* it waits for itself, through the threads that it waits for */

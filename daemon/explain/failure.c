@@ -118,3 +118,14 @@ int failure_with_source(const struct inspect *p, int level)
 			return (int)i;
 	return -1;
 }
+
+uint64_t failure_last_event(struct explain *x, uint32_t thread)
+{
+	struct timeline_where w;
+	struct err ignored;
+
+	for (uint64_t n = nav_total(&x->nav); n > nav_first(&x->nav); n--)
+		if (!timeline_find(x->nav.t.tl, n, &w, &ignored) && w.thread == thread && w.process == x->process)
+			return n;
+	return 0;
+}

@@ -109,5 +109,7 @@ int because_of_guard(struct explain *x, struct err *e);
  * condition under which the statement was executed.
  */
 int because_here(struct explain *x, struct err *e);
+/* The number of the last event of a thread; 0: it has none. */
+uint64_t failure_last_event(struct explain *x, uint32_t thread);
 
 #endif

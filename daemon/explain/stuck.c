@@ -3,9 +3,7 @@
 #define LOG_DOMAIN "explain"
 #include "explain/stuck.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +15,7 @@
 #include "describe/describe.h"
 #include "describe/waits.h"
 #include "explain/failure.h"
+#include "explain/held.h"
 #include "explain/vain.h"
 #include "flow/flow.h"
 #include "replay/show.h"
@@ -37,18 +36,6 @@ static const struct waits_thread *waiting(const struct waits *w, uint32_t thread
 		if (w->v[i].thread == thread)
 			return &w->v[i];
 	return NULL;
-}
-
-/* The last event of a thread; 0: none. */
-static uint64_t last_event_of(struct explain *x, uint32_t thread)
-{
-	struct timeline_where w;
-	struct err ignored;
-
-	for (uint64_t n = nav_total(&x->nav); n > nav_first(&x->nav); n--)
-		if (!timeline_find(x->nav.t.tl, n, &w, &ignored) && w.thread == thread && w.process == x->process)
-			return n;
-	return 0;
 }
 
 struct thread_look {
@@ -109,7 +96,7 @@ static int look_at_all(struct explain *x, const struct waits *w, struct thread_l
 		if (t->wait && t->wait->object)
 			t->location = inspect_location_past(t->backtrace, t->location, t->wait->object);
 		t->in_cycle = t->wait && t->wait->in_cycle;
-		t->last = last_event_of(x, t->thread);
+		t->last = failure_last_event(x, t->thread);
 		++*n;
 	}
 	r = 0;
@@ -139,218 +126,6 @@ static int latest_first(const void *a, const void *b)
 	return x->last == y->last ? 0 : x->last < y->last ? 1 : -1;
 }
 
-/* Where a thread got the lock at that address: its last event of that kind. 0: not found. */
-static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
-{
-	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)object);
-	struct timeline_event ev;
-	struct timeline_where w;
-	struct err ignored;
-	unsigned released = 0;
-
-	for (uint64_t n = nav_total(&x->nav); n > nav_first(&x->nav); n--) {
-		if (timeline_find(x->nav.t.tl, n, &w, &ignored) || w.thread != thread ||
-		    timeline_read(x->nav.t.tl, n, &ev, &ignored) || !(ev.ev.rec.flags & RF_H) || ev.ev.rec.hash != hash)
-			continue;
-		switch (ev.ev.rec.kind) {
-		case RLOG_UNLOCK:
-		case RLOG_RWUNLOCK:
-		case RLOG_SPIN_UNLOCK:
-		case RLOG_SEM_POST:
-			released++;
-			break;
-		case RLOG_LOCK:
-		case RLOG_RDLOCK:
-		case RLOG_WRLOCK:
-		case RLOG_SPIN_LOCK:
-		case RLOG_SEM_WAIT:
-			if (!released)
-				return n;
-			released--;
-			break;
-		default:
-			break;
-		}
-	}
-	return 0;
-}
-
-/* 0; 1: there is no state in front of it; -1. */
-static int to_acquisition(struct explain *x, uint64_t n, struct err *e)
-{
-	struct err why;
-	int r = cursor_goto_end(&x->t, n - 1, &why);
-
-	if (r < 0 && why.kind != ERR_CANCELLED)
-		return 1;
-	if (r < 0)
-		*e = why;
-	return r;
-}
-
-/*
- * As long as a process has one thread, its locks are no events: back to the last write of the mutex's owner
- * (pthread_mutex_t of glibc). As to_acquisition.
- */
-static int to_silent_acquisition(struct explain *x, const struct waits_thread *wait, struct err *e)
-{
-	uint64_t owner = wait->object + offsetof(pthread_mutex_t, __data.__owner);
-	bool ignored;
-	int r;
-
-	if (wait->kind != WAIT_MUTEX || !wait->owner)
-		return 1;
-	r = explain_goto_failure(x, e);
-	if (!r)
-		r = flow_last_write(x, owner, sizeof(int), 0, &ignored, e);
-	if (r < 0 && !explain_may_go_on(x, e))
-		return -1;
-	if (r)
-		explain_reopen(x);
-	return r ? 1 : 0;
-}
-
-static bool has_ended(const struct waits *w, uint32_t thread)
-{
-	for (size_t i = 0; i < w->n; i++)
-		if (w->v[i].thread == thread)
-			return w->v[i].ended;
-	return false;
-}
-
-/* Where the return address is of the function that has called what the program stands in. 0: not known. */
-static uint64_t return_slot(struct inspect *p)
-{
-	struct gdb_regs r;
-	struct err ignored;
-
-	if (gdb_frame_regs(p->x->g, 0, p->user + 1, &r, &ignored) || !(r.valid & 1u << GDB_REG_SP))
-		return 0;
-	return r.value[GDB_REG_SP] - 8;
-}
-
-#define RETURNS 100u /* to one address, of other calls than the one that is looked for */
-#define LINE_STEPS 64u
-
-/*
- * From the end of the thread back to after the return by way of that slot, in the call that the program stands in at
- * `at`. 0; 1: it is not met; -1.
- */
-static int to_return(struct explain *x, const struct timeline_point *at, uint64_t slot, struct err *e)
-{
-	struct user_regs_struct r = {0};
-	struct stop stop = {0};
-	uint64_t to, last;
-	uint32_t thread;
-	int got;
-
-	if (cursor_goto_point(&x->t, at, e))
-		return -1;
-	thread = x->t.in.seg.thread;
-	to = failure_word(x, slot);
-	last = last_event_of(x, thread);
-	got = last ? cursor_goto_end(&x->t, last - 1, e) : 1;
-	if (got)
-		return got;
-	breaks_add(&x->t.breaks, to, 0);
-	got = 1;
-	for (unsigned n = 0; n < RETURNS && got == 1; n++) {
-		if (cursor_back_continue(&x->t, &stop, e))
-			got = -1;
-		else if (stop.kind != STOP_BREAK || x->t.in.n < at->event)
-			break;
-		else if (x->t.in.seg.thread == thread && !explain_regs(x, x->t.in.seg.tid, &r, e) && r.rsp == slot + 8)
-			got = 0;
-	}
-	breaks_remove(&x->t.breaks, to, 0);
-	return got;
-}
-
-static int line_here(struct explain *x, uint64_t pc)
-{
-	struct gdb_line line = {0};
-	struct err ignored;
-	struct inspect p = {0};
-	int n = 0;
-
-	if (!inspect_open(&p, x, &ignored) && !gdb_line_at(x->g, pc, &line, &ignored))
-		n = line.line;
-	gdb_line_fini(&line);
-	inspect_close(&p);
-	return n;
-}
-
-/* From after the return into the function, to its last line before the one that returns. */
-static int to_last_line(struct explain *x, pid_t tid, struct err *e)
-{
-	struct user_regs_struct r;
-	struct stop stop = {0};
-	int last = 0;
-
-	for (unsigned n = 0; n < LINE_STEPS; n++) {
-		int line;
-
-		if (cursor_back_step(&x->t, tid, &stop, e) || explain_regs(x, tid, &r, e))
-			return -1;
-		line = stop.kind == STOP_STEP ? line_here(x, r.rip) : 0;
-		if (!line || (last && line != last))
-			break;
-		last = line;
-	}
-	return 0;
-}
-
-/* The owner has ended: where it left the function that got the object, which nobody can give back any more. */
-static int tell_leaving(struct explain *x, const struct thread_look *t, const struct timeline_point *at, uint64_t slot,
-			struct err *e)
-{
-	struct inspect p = {0};
-	int r = to_return(x, at, slot, e);
-
-	if (!r)
-		r = to_last_line(x, x->t.in.seg.tid, e);
-	if (r < 0 && !explain_may_go_on(x, e))
-		return -1;
-	if (r)
-		return 0;
-	if (inspect_open(&p, x, e)) {
-		inspect_close(&p);
-		return -1;
-	}
-	if (x->t.in.seg.thread == t->wait->owner)
-		inspect_step(&p, STEP_RETURN, NULL, NULL, NULL,
-			     "thread %u still held it here when it left %s, and ended later", t->wait->owner,
-			     inspect_function(&p, 0));
-	inspect_close(&p);
-	return 0;
-}
-
-/* A step at the call by which the owner of what `t` waits for got it. */
-static int tell_acquisition(struct explain *x, const struct waits *w, const struct thread_look *t, struct err *e)
-{
-	uint64_t n = t->wait->owner ? acquisition(x, t->wait->owner, t->wait->object) : 0;
-	struct timeline_point at;
-	struct inspect p = {0};
-	uint64_t slot;
-	int r;
-
-	r = n ? to_acquisition(x, n, e) : to_silent_acquisition(x, t->wait, e);
-	if (r)
-		return r < 0 ? -1 : 0;
-	if (inspect_open(&p, x, e)) {
-		inspect_close(&p);
-		return -1;
-	}
-	inspect_look_past(&p, t->wait->object, true);
-	if (x->t.in.seg.thread == t->wait->owner)
-		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL, "thread %u acquired here what thread %u waits for",
-			     t->wait->owner, t->thread);
-	at = p.at;
-	slot = has_ended(w, t->wait->owner) ? return_slot(&p) : 0;
-	inspect_close(&p);
-	return slot ? tell_leaving(x, t, &at, slot, e) : 0;
-}
-
 static json_t *threads_json(const struct thread_look *v, size_t n)
 {
 	json_t *list = json_array();
@@ -362,23 +137,35 @@ static json_t *threads_json(const struct thread_look *v, size_t n)
 	return list;
 }
 
+static bool has_cycle(const struct thread_look *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].in_cycle)
+			return true;
+	return false;
+}
+
+/* Those of the cycle; if there is none, those that wait for what a thread had when it ended. */
+static bool is_told(const struct thread_look *t, bool cycle)
+{
+	return t->text && (cycle ? t->in_cycle : t->wait->stuck);
+}
+
 /* The waits of the cycle, from the one that closed it; then what they got before. */
 static int tell_cycle(struct explain *x, const struct waits *w, struct thread_look *v, size_t n, struct err *e)
 {
-	size_t cycle = 0;
+	bool cycle = has_cycle(v, n);
 
-	for (size_t i = 0; i < n; i++)
-		cycle += v[i].in_cycle;
 	for (size_t i = 0, told = 0; i < n; i++) {
 		cleanup_free char *words = NULL;
 
-		if (!v[i].text || (cycle && !v[i].in_cycle))
+		if (!is_told(&v[i], cycle))
 			continue;
 		words = str_fmt("thread %u %s", v[i].thread, v[i].text);
 		add_step(x, &v[i], told++ ? STEP_WAIT : STEP_FAILURE, words);
 	}
 	for (size_t i = 0; i < n; i++)
-		if (v[i].text && (!cycle || v[i].in_cycle) && tell_acquisition(x, w, &v[i], e))
+		if (is_told(&v[i], cycle) && held_tell(x, w, v[i].wait, e))
 			return -1;
 	return 0;
 }
@@ -435,14 +222,14 @@ static bool is_all(const struct explain *x, const struct waits *w, const struct 
 	bool all = n > 0 && !w->group && x->rec->end == REC_END_SIGNAL && x->rec->end_value == SIGABRT;
 
 	for (size_t i = 0; i < n; i++)
-		all &= v[i].text != NULL;
+		all &= v[i].text && !v[i].wait->limited;
 	return all;
 }
 
 /* Is it known for whom it waits? Then that one is to be asked. */
 static bool waits_for_one(const struct thread_look *t)
 {
-	return t->wait && (t->wait->owner || t->wait->kind == WAIT_JOIN);
+	return t->wait && t->wait->kind != WAIT_COND && (t->wait->owner || t->wait->kind == WAIT_JOIN);
 }
 
 #define ASKED_MOST 4u /* threads that wait */
@@ -460,6 +247,8 @@ static size_t list_vain(struct explain *x, const struct thread_look *v, size_t n
 		out[k] = (struct vain){.thread = v[i].thread, .wait = v[i].last, .until = nav_total(&x->nav)};
 		if (w && (w->kind == WAIT_COND || w->kind == WAIT_SEM))
 			out[k].object = w->object;
+		out[k].uncertain = w && w->owner;
+		out[k].limited = w && w->limited;
 		out[k].semaphore = w && w->kind == WAIT_SEM;
 		k++;
 	}
@@ -560,7 +349,7 @@ int stuck_explain(struct explain *x, struct err *e)
 		failure_set_kind(x, "deadlock", "%s",
 				 text ? text : "all threads wait, and nobody is left to wake them");
 		r = tell_cycle(x, &w, v, n, e);
-		if (!waits_for_end(v, n))
+		if (has_cycle(v, n) && !waits_for_end(v, n))
 			order_steps(x);
 		explain_end(x, END_CYCLE, "%s", text ? text : "all threads wait");
 		x->found = x->chain.n > 0;

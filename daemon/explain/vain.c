@@ -26,6 +26,11 @@ static const struct {
 	{RLOG_SEM_POST, (const char *const[]){"sem_post", NULL}},
 };
 
+static bool waits_for_others(uint32_t kind)
+{
+	return kind == RLOG_COND_WAIT || kind == RLOG_SEM_WAIT;
+}
+
 static bool is_wake(const struct reader_event *ev, uint8_t hash)
 {
 	for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
@@ -83,6 +88,50 @@ static uint64_t last_wake(struct explain *x, const struct vain *v)
 		    ev.where.thread != v->thread && is_wake(&ev.ev, hash))
 			return n;
 	return 0;
+}
+
+/* Was the thread in a wait for the object just before event n? */
+static bool waited_at(struct explain *x, uint32_t thread, uint64_t object, uint64_t n)
+{
+	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)object);
+	struct timeline_event ev;
+	struct err ignored;
+
+	while (--n > nav_first(&x->nav))
+		if (!timeline_find(x->nav.t.tl, n, &ev.where, &ignored) && ev.where.process == x->process &&
+		    ev.where.thread == thread)
+			return !timeline_read(x->nav.t.tl, n, &ev, &ignored) && waits_for_others(ev.ev.rec.kind) &&
+			       (ev.ev.rec.flags & RF_H) && ev.ev.rec.hash == hash;
+	return false;
+}
+
+static bool others_waited_at(struct explain *x, const struct vain *v, uint64_t n)
+{
+	for (uint32_t i = 1; i < RLOG_MAX_THREADS && target_tid(&x->nav.t, i) > 0; i++)
+		if (i != v->thread && waited_at(x, i, v->object, n))
+			return true;
+	return false;
+}
+
+static bool is_broadcast(struct explain *x, uint64_t n)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return !timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.ev.rec.kind == RLOG_COND_BROADCAST;
+}
+
+/*
+ * May the thread have been woken, and not have gone on since? One whose time was up has not. Nor has one whose mutex is
+ * free, if there was another one to be woken.
+ */
+static bool may_be_woken(struct explain *x, const struct vain *v, uint64_t wake)
+{
+	if (v->uncertain && v->limited)
+		return true;
+	if (v->bad || wake < v->wait)
+		return false;
+	return v->uncertain || is_broadcast(x, wake) || !others_waited_at(x, v, wake);
 }
 
 /* ---- what it waits for ---- */
@@ -227,7 +276,10 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 	if (wake > v->wait) {
 		got = tell_wake(x, v, wake, e);
 		explain_end(x, END_WAKE_UP,
-			    "what thread %u waited for had come, but the wake-up went to another thread", v->thread);
+			    others_waited_at(x, v, wake)
+				    ? "what thread %u waited for had come, but the wake-up went to another thread"
+				    : "what thread %u waited for had come, but the wake-up came when it had given up",
+			    v->thread);
 		return got < 0 ? -1 : 0;
 	}
 	got = tell_test(x, v, r, e);
@@ -240,8 +292,11 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 	size_t before = x->chain.n;
 	uint64_t wake = last_wake(x, v);
 	struct reason r = {0};
-	int got = to_event_of(x, v->thread, v->wait, e), told;
+	int got, told;
 
+	if (may_be_woken(x, v, wake))
+		return 1;
+	got = to_event_of(x, v->thread, v->wait, e);
 	if (!got)
 		got = read_reason(x, &r, e);
 	if (!got) {
@@ -252,13 +307,18 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 			got = came_unseen(x, v, &r, wake, e);
 	}
 	if (got > 0 && wake) {
+		bool was_woken = wake < v->wait && waited_at(x, v->thread, v->object, wake),
+		     other = wake > v->wait && others_waited_at(x, v, wake);
+
 		got = tell_wake(x, v, wake, e);
 		if (!got)
 			explain_end(x, END_WAKE_UP,
-				    wake > v->wait ? "the wake-up went to another thread"
-				    : v->semaphore ? "the semaphore was posted here for the last time, and thread %u "
-						     "waits for one post more"
-						   : "the wake-up came before thread %u waited",
+				    other	     ? "the wake-up went to another thread"
+				    : wake > v->wait ? "the wake-up came when thread %u had given up"
+				    : was_woken	     ? "thread %u was woken here for the last time, and waited again"
+				    : v->semaphore   ? "the semaphore was posted here for the last time, and thread %u "
+						       "waits for one post more"
+						     : "the wake-up came before thread %u waited",
 				    v->thread);
 	} else if (!got && wake && wake < v->wait) {
 		told = tell_wake(x, v, wake, e);
@@ -304,11 +364,6 @@ static uint64_t next_of_thread(struct explain *x, uint32_t thread, uint64_t n)
 		if (!timeline_find(x->nav.t.tl, n, &w, &ignored) && w.thread == thread && w.process == x->process)
 			return n;
 	return total;
-}
-
-static bool waits_for_others(uint32_t kind)
-{
-	return kind == RLOG_COND_WAIT || kind == RLOG_SEM_WAIT;
 }
 
 int vain_explain_timeout(struct explain *x, struct err *e)

@@ -14,6 +14,8 @@ struct vain {
 	uint64_t until; /* the last event of its wait */
 	const char *bad; /* the position at which it still waits, or has given up; NULL: the end */
 	uint64_t object; /* a condition or a semaphore; 0: not known, or something else */
+	bool uncertain; /* another thread has the condition's mutex: it may have been woken, and wait for that */
+	bool limited; /* its wait ends without a wake-up, too */
 	bool semaphore; /* which is one that is not used as a lock */
 };
 

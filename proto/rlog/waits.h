@@ -24,6 +24,9 @@ enum wait_kind {
 	WAIT_KINDS,
 };
 
+/* In a replay, with the kind: the call looks only once, or has a time limit. */
+#define WAIT_LIMITED 0x100u
+
 /*
  * Where to find it in the process. Thread N is at threads + N * thread_size; at_*: offsets in that, of a uint32_t
  * unless said otherwise. In a replay `handlers` is 0, and a thread whose kind is not 0 waits for its object only if
@@ -35,7 +38,8 @@ struct rlog_waits {
 	uint64_t handlers, handler_size; /* recording: of signal N, at handlers + N * size: uint64_t, more than 1 if
 					    there is one */
 	uint32_t at_tid, at_exited, at_blocking, at_kind;
-	uint32_t at_object; /* uint64_t */
+	uint32_t
+		at_object; /* uint64_t [2]; the second one: of a condition, the mutex that its wait locks again; or 0 */
 	uint32_t at_caller; /* uint64_t: return address of the call */
 	uint32_t at_log; /* uint64_t: another value when it has made an event */
 	uint32_t at_shown_tid; /* as the program knows it: what libc writes into locks; 0, of an older recorder: at_tid

@@ -539,7 +539,7 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 		if (ret == 0)
 			free_thread(c);
 	} else {
-		wait_is_shown(t, c, WAIT_JOIN);
+		wait_is_shown(t, c, WAIT_JOIN, how != JOIN_WAIT);
 		REPLAY_CANCELLABLE(t, ret = ev_result(t, RLOG_JOIN, (void *)th, 0));
 		wait_was_shown(t);
 		if (ret == 0) {

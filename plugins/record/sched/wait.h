@@ -19,14 +19,16 @@ void cs_pause(struct thr *t); /* recording in parallel, with the turn of cs.c: b
  * Replay: from where an acquire waits for its turn until it has it, for those who look at a position: the object tells
  * whether it waits for that, too.
  */
-static inline void wait_is_shown(struct thr *t, const void *obj, enum wait_kind kind)
+/* limited: as WAIT_LIMITED says. */
+static inline void wait_is_shown(struct thr *t, const void *obj, enum wait_kind kind, int limited)
 {
 	if (unlikely(G.mode != SHIM_REPLAY))
 		return;
 	if (unlikely(!G.ctl->waits.threads))
 		waits_tell();
-	t->internal = kind;
+	t->internal = kind | (limited ? WAIT_LIMITED : 0);
 	t->waits[0] = obj;
+	t->waits[1] = 0;
 }
 
 static inline void wait_was_shown(struct thr *t)

@@ -129,7 +129,7 @@ static void drop(struct thr *t, const struct lib_lock *l, const FILE *f)
 
 static void take_turn(struct thr *t, const void *obj)
 {
-	wait_is_shown(t, obj, WAIT_LIBC);
+	wait_is_shown(t, obj, WAIT_LIBC, 0);
 	ev(t, RLOG_LIB_LOCK, obj, 0, 0);
 	wait_was_shown(t);
 }

@@ -38,12 +38,13 @@ static void show_owner(const struct thr *t, pthread_mutex_t *m)
 		*word = (was & ~(unsigned)FUTEX_TID_MASK) | shown;
 }
 
-static int replay_mutex(struct thr *t, pthread_mutex_t *m)
+/* limited: as WAIT_LIMITED says. */
+static int replay_mutex(struct thr *t, pthread_mutex_t *m, int limited)
 {
 	struct rlog_rec r;
 	int64_t ret = 0;
 
-	wait_is_shown(t, m, WAIT_MUTEX);
+	wait_is_shown(t, m, WAIT_MUTEX, limited);
 	if (turn_peek(t, &r) && r.kind == RLOG_LOCK_RET)
 		ret = ev_result(t, RLOG_LOCK_RET, m, 0);
 	else
@@ -131,7 +132,7 @@ static __attribute__((noinline)) int mutex_lock(pthread_mutex_t *m, uint64_t cal
 		}
 		rec_mutex(t, m, ret);
 	} else {
-		ret = replay_mutex(t, m);
+		ret = replay_mutex(t, m, 0);
 	}
 	shim_leave(t);
 	return ret;
@@ -160,7 +161,7 @@ static __attribute__((noinline)) int mutex_lock_again(pthread_mutex_t *m, uint64
 		wait_end(t);
 		ev(t, RLOG_LOCK, m, 0, 0); /* the only possible result: the mutex is unlocked without an event */
 	} else {
-		ret = replay_mutex(t, m);
+		ret = replay_mutex(t, m, 0);
 	}
 	shim_leave(t);
 	return ret;
@@ -185,7 +186,7 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 		ret = is_shared(m) ? shared_lock(t, SHARED_MUTEX, m, 1, 0, 0) : REAL(pthread_mutex_trylock)(m);
 		rec_mutex(t, m, ret);
 	} else {
-		ret = replay_mutex(t, m);
+		ret = replay_mutex(t, m, 1);
 	}
 	shim_leave(t);
 	return ret;
@@ -197,7 +198,7 @@ static int lock_timed(struct thr *t, pthread_mutex_t *m, const clockid_t *clock,
 	int ret;
 
 	if (!real_first(t))
-		return replay_mutex(t, m);
+		return replay_mutex(t, m, 1);
 	if (is_shared(m))
 		ret = shared_lock(t, SHARED_MUTEX, m, 0, clock ? *clock : CLOCK_REALTIME, ts);
 	else
@@ -290,13 +291,13 @@ DESTROY(pthread_mutex_destroy, pthread_mutex_t)
 
 /* ---- rwlocks ---- */
 
-static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, int ret)
+static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, int limited, int ret)
 {
 	if (G.mode == SHIM_RECORD) {
 		ev(t, kind, l, (uint64_t)ret, 0);
 		return ret;
 	}
-	wait_is_shown(t, l, WAIT_RWLOCK);
+	wait_is_shown(t, l, WAIT_RWLOCK, limited);
 	ret = (int)ev_result(t, kind, l, 0);
 	wait_was_shown(t);
 	if (ret == 0 &&
@@ -335,7 +336,7 @@ static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, i
 			ret = REAL(name) args;                                                                         \
 			wait_end(t);                                                                                   \
 		}                                                                                                      \
-		ret = rwlock_event(t, kind, l, ret);                                                                   \
+		ret = rwlock_event(t, kind, l, (ts) || (once), ret);                                                   \
 		shim_leave(t);                                                                                         \
 		return ret;                                                                                            \
 	}
@@ -382,7 +383,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 		ret = REAL(pthread_barrier_wait)(b);
 		wait_end(t);
 	}
-	wait_is_shown(t, b, WAIT_BARRIER);
+	wait_is_shown(t, b, WAIT_BARRIER, 0);
 	ev_done(t);
 	ev_half(t, RLOG_BARRIER_LEFT, &ret, 0);
 	wait_was_shown(t);

@@ -68,7 +68,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 		return (int)ret;
 	}
 	REAL(pthread_mutex_unlock)(m);
-	wait_is_shown(t, c, WAIT_COND);
+	wait_is_shown(t, c, WAIT_COND, how != COND_PLAIN);
+	t->waits[1] = m;
 	t->at_event = 1; /* a thread that waits here holds no lock inside libc, and would take m: the turn is not to be
 			    donated to it */
 	ev_done(t);
@@ -149,14 +150,14 @@ DESTROY(pthread_cond_destroy, pthread_cond_t)
 
 /* ---- semaphores: a wait may depend on a handler or another process: always an event ---- */
 
-static int sem_event(struct thr *t, sem_t *s, int ret)
+static int sem_event(struct thr *t, sem_t *s, int limited, int ret)
 {
 	int64_t r = ret == 0 ? 0 : -errno;
 
 	if (G.mode == SHIM_RECORD) {
 		ev(t, RLOG_SEM_WAIT, s, (uint64_t)r, 0);
 	} else {
-		wait_is_shown(t, s, WAIT_SEM);
+		wait_is_shown(t, s, WAIT_SEM, limited);
 		REPLAY_CANCELLABLE(t, r = ev_result(t, RLOG_SEM_WAIT, s, 0));
 		wait_was_shown(t);
 		/* keeps the count as it was; a post from outside did not happen here */
@@ -221,7 +222,7 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 			t->interrupted = 0;                                                                            \
 			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, UNLESS_OURS(t, REAL(name) args));                        \
 		}                                                                                                      \
-		ret = sem_event(t, s, ret);                                                                            \
+		ret = sem_event(t, s, (ts) || (once), ret);                                                            \
 		shim_leave(t);                                                                                         \
 		if (ret < 0) {                                                                                         \
 			errno = -ret;                                                                                  \

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* held.h: where a thread got what another one waits for, and how it left it behind when it ended. */
+#ifndef FRED_EXPLAIN_HELD_H
+#define FRED_EXPLAIN_HELD_H
+
+#include "chain/explain.h"
+#include "describe/waits.h"
+
+/*
+ * Adds a step at the call by which the owner of what `t` waits for got it, and, if the owner has ended, where it left
+ * the function that called. Neither, if that is not found. -1: the replay failed.
+ */
+int held_tell(struct explain *x, const struct waits *w, const struct waits_thread *t, struct err *e);
+
+#endif
