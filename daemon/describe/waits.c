@@ -358,7 +358,7 @@ char *waits_text(const struct waits *w, const struct waits_thread *t, pid_t pid)
 	cleanup_free char *who = owner ? waits_thread_text(w, owner, pid) : NULL;
 	struct buf b = {0};
 
-	buf_addf(&b, "waits for %s%s", t->limited ? "a limited time for " : "", things[t->kind]);
+	buf_addf(&b, "waits for %s", things[t->kind]);
 	if (t->kind == WAIT_JOIN) {
 		buf_addf(&b, " %s", who ? who : "a thread");
 	} else if (t->kind != WAIT_LIBC) {
@@ -380,6 +380,8 @@ char *waits_text(const struct waits *w, const struct waits_thread *t, pid_t pid)
 		b.len--; /* the blank */
 	if (t->readers)
 		buf_addf(&b, ", which readers have");
+	if (t->limited)
+		buf_add_str(&b, ", for a limited time");
 	buf_addf(&b, "; called from ");
 	caller_add(&b, pid, t->caller);
 	return xstrdup(buf_str(&b));
