@@ -238,7 +238,8 @@ int held_tell(struct explain *x, const struct waits *w, const struct waits_threa
 		inspect_close(&p);
 		return -1;
 	}
-	inspect_look_past(&p, held_object(t), true);
+	if (flow_look_past(&p, held_object(t), e))
+		return -1;
 	if (x->t.in.seg.thread == t->owner)
 		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL, "thread %u acquired here what thread %u waits for",
 			     t->owner, t->thread);

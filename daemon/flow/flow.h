@@ -65,5 +65,10 @@ bool flow_has_call(const struct flow_stack *calls, const struct flow_call *call)
  * only done what it was given to do. 1; 0: there is none; -1, and p is closed.
  */
 int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, struct err *e);
+/*
+ * As inspect_look_past, past functions whose only argument is that, also where GDB does not know their arguments. -1,
+ * and p is closed.
+ */
+int flow_look_past(struct inspect *p, uint64_t what, struct err *e);
 
 #endif

@@ -380,3 +380,35 @@ int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct f
 		     block ? "freed the block" : "set to 0 what it was given the address of");
 	return 1;
 }
+
+/* Is that the only argument of the function? 1; 0; -1: the state was not found again, and p is closed. */
+static int was_given_only(struct inspect *p, int level, uint64_t what, struct err *e)
+{
+	struct flow_call call;
+	struct given g;
+
+	if (chain_has_argument(inspect_row(p, (size_t)level), what, true))
+		return 1;
+	read_given(p, level, &g);
+	if (g.names != 1 || !is_unknown(p, level) || !call_at(p, level, &call))
+		return 0;
+	return add_registers(p, &call, &g, e) ? -1 : has_number(&g, what);
+}
+
+int flow_look_past(struct inspect *p, uint64_t what, struct err *e)
+{
+	int first = p->user, level = first;
+
+	while (what && level + 1 < (int)p->nframes && p->frames[level + 1].fullname) {
+		int was = was_given_only(p, level, what, e);
+
+		if (was < 0)
+			return -1;
+		if (!was)
+			break;
+		level++;
+	}
+	if (level > first || p->user != first)
+		inspect_look_at(p, level);
+	return 0;
+}

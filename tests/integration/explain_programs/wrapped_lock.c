@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* A lock is not given back on one way out, in a thread. The program locks by a function of its own, which is no cause. KIND: deadlock */
+/* A lock is not given back on one way out, in a thread. The program locks by a function of its own, which is no cause.
+ * KIND: deadlock */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, *volatile lock = &mutex;
 static int room = 3;
 
-static void __attribute__((noipa)) safe_lock(pthread_mutex_t *mutex)
+static void __attribute__((noipa)) safe_lock(pthread_mutex_t *m)
 {
-	if (pthread_mutex_lock(mutex))
+	if (pthread_mutex_lock(m))
 		abort();
 }
 
 static int __attribute__((noinline)) take(void)
 {
-	safe_lock(&lock); /* BUG: it keeps it when there is none */
+	safe_lock(lock); /* BUG: it keeps it when there is none */
 	if (!room)
 		return -1;
 	room--;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(lock);
 	return 0;
 }
 
@@ -27,9 +28,9 @@ static void *other(void *arg)
 {
 	while (!take())
 		;
-	safe_lock(&lock);
+	safe_lock(lock);
 	room++;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(lock);
 	return arg;
 }
 
