@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "chain/condition.h"
 #include "flow/flow_int.h"
+#include "replay/show.h"
 #include "replay/stack.h"
 #include "timetravel/cursor_int.h"
 
@@ -381,6 +382,20 @@ int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct f
 	return 1;
 }
 
+/* Does the statement of the frame call something with that argument as it is in front? */
+static bool passes_on(const struct inspect *p, int level, const char *name)
+{
+	json_t *location = show_location_of(&p->frames[level]);
+	const char *text = json_string_value(json_object_get(location, "text"));
+	cleanup_free char *first = str_fmt("(%s", name);
+	bool passes = false;
+
+	for (; text && (text = strstr(text, first)) && !passes; text++)
+		passes = text[strlen(first)] == ')' || text[strlen(first)] == ',';
+	json_decref(location);
+	return passes;
+}
+
 /* Is that the only argument of the function? 1; 0; -1: the state was not found again, and p is closed. */
 static int was_given_only(struct inspect *p, int level, uint64_t what, struct err *e)
 {
@@ -392,6 +407,8 @@ static int was_given_only(struct inspect *p, int level, uint64_t what, struct er
 	read_given(p, level, &g);
 	if (g.names != 1 || !is_unknown(p, level) || !call_at(p, level, &call))
 		return 0;
+	if (call.inlined)
+		return passes_on(p, level, g.name[0]);
 	return add_registers(p, &call, &g, e) ? -1 : has_number(&g, what);
 }
 

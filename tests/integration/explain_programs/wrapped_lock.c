@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A lock is not given back on one way out, in a thread. The program locks by a function of its own, which is no cause.
+/* A lock is not given back on one way out, in a thread. The program locks by functions of its own, which are no cause.
  * KIND: deadlock */
 #include <pthread.h>
 #include <stdio.h>
@@ -8,10 +8,15 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, *volatile lock = &mutex;
 static int room = 3;
 
-static void __attribute__((noipa)) safe_lock(pthread_mutex_t *m)
+static inline void checked_lock(pthread_mutex_t *m)
 {
 	if (pthread_mutex_lock(m))
 		abort();
+}
+
+static void __attribute__((noipa)) safe_lock(pthread_mutex_t *m)
+{
+	checked_lock(m);
 }
 
 static int __attribute__((noinline)) take(void)
