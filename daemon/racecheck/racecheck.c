@@ -330,7 +330,9 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 	struct moment at;
 
 	(void)i;
-	if (kind == REPORT_ALLOC && a) {
+	if ((kind == REPORT_ALLOC || kind == REPORT_RESIZE) && !blocks_fit(a, b))
+		return;
+	if (kind == REPORT_ALLOC) {
 		at = here(r);
 		blocks_add(&r->blocks, a, b, &at);
 		own(r, a, b);
