@@ -243,18 +243,33 @@ bool atomics_line(const struct atomics *a, const struct atomics *b, const char *
 	return false;
 }
 
-/* After the name of a function: is relaxed order the only one that its arguments name? Goes behind them. */
-static bool is_relaxed(struct scan *t)
+/* Functions of C, and of GCC, whose last argument is the order. */
+static bool has_order(const struct token *k)
+{
+	static const char explicit[] = "_explicit";
+
+	return (begins(k, "atomic_") && k->n > sizeof(explicit) &&
+		!memcmp(k->s + k->n - (sizeof(explicit) - 1), explicit, sizeof(explicit) - 1)) ||
+	       (begins(k, "__atomic_") && memmem(k->s, k->n, "_fetch", 6)) || begins(k, "__atomic_fetch_") ||
+	       is(k, "__atomic_load_n") || is(k, "__atomic_store_n") || is(k, "__atomic_exchange_n");
+}
+
+/*
+ * After the name of a function: is relaxed order the only one that its arguments name, and is at most one of them
+ * atomic? Goes behind them.
+ */
+static bool is_relaxed(struct scan *t, const struct atomics *a, const struct atomics *b)
 {
 	struct token k = next(t);
-	unsigned relaxed = 0;
+	unsigned relaxed = 0, objects = 0;
 	int deep = 1;
 
 	if (!is(&k, "("))
 		return false;
 	while (deep > 0 && (k = next(t)).n) {
 		deep += is(&k, "(") ? 1 : is(&k, ")") ? -1 : 0;
-		if (is_call(&k))
+		objects += k.word && (has(a, &k) || (b && has(b, &k)));
+		if (is_call(&k) || objects > 1)
 			return false;
 		if (is(&k, "memory_order_relaxed") || is(&k, "__ATOMIC_RELAXED"))
 			relaxed++;
@@ -264,15 +279,15 @@ static bool is_relaxed(struct scan *t)
 	return !deep && relaxed == 1;
 }
 
-bool atomics_relaxed_load(const struct atomics *a, const struct atomics *b, const char *line, size_t len)
+bool atomics_relaxed(const struct atomics *a, const struct atomics *b, const char *line, size_t len)
 {
 	struct scan t = {line, line + len};
 	struct token k;
 	bool found = false;
 
 	while ((k = next(&t)).n) {
-		if (is(&k, "atomic_load_explicit") || is(&k, "__atomic_load_n")) {
-			if (found || !is_relaxed(&t))
+		if (k.word && has_order(&k)) {
+			if (found || !is_relaxed(&t, a, b))
 				return false;
 			found = true;
 		} else if (k.word && (is_call(&k) || has(a, &k) || (b && has(b, &k)))) {

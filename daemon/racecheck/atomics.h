@@ -28,10 +28,10 @@ void atomics_scan(struct atomics *a, const char *text, size_t len);
 bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable);
 
 /*
- * Does this line load one atomic object, with relaxed order, and nothing else that is atomic? Such a load orders
- * nothing, unless a fence follows.
+ * Does this line load, store or change one atomic object, with relaxed order, and nothing else that is atomic? Such an
+ * operation orders nothing by itself, unless there are fences.
  */
-bool atomics_relaxed_load(const struct atomics *a, const struct atomics *b, const char *line, size_t len);
+bool atomics_relaxed(const struct atomics *a, const struct atomics *b, const char *line, size_t len);
 /* Does this text have fences, or anything that may be one? */
 bool atomics_fences(const char *text, size_t len);
 

@@ -69,7 +69,9 @@ enum {
 	MARK_WHOSE = 3,
 	MARK_ASKED = 4, /* whether it STORES, or COPIES */
 	MARK_STORES = 8,
-	MARK_COPIES = 16
+	MARK_COPIES = 16,
+	MARK_SEEN = 32, /* whether it is RELAXED */
+	MARK_RELAXED = 64
 };
 
 static uint32_t mark_of(struct racecheck *r, struct instrument_insn *x)
@@ -83,11 +85,25 @@ static uint32_t mark_of(struct racecheck *r, struct instrument_insn *x)
 	return x->mark;
 }
 
-static bool is_owned(struct racecheck *r, uint64_t addr)
+static bool is_marked(struct shadow *s, uint64_t addr)
 {
-	const uint32_t *cell = blocks_is_heap(addr) ? shadow_cell(&r->owned, addr, false) : NULL;
+	const uint32_t *cell = shadow_cell(s, addr, false);
 
 	return cell && *cell;
+}
+
+static void mark(struct shadow *s, uint64_t addr)
+{
+	uint32_t *cell = shadow_cell(s, addr, true);
+	unsigned n;
+
+	if (!*cell)
+		shadow_vars(s, cell, 0, 8, &n);
+}
+
+static bool is_owned(struct racecheck *r, uint64_t addr)
+{
+	return blocks_is_heap(addr) && is_marked(&r->owned, addr);
 }
 
 /* A plain store: is it an atomic one? Asked before it is known to matter, once for each instruction. */
@@ -103,6 +119,20 @@ static bool stores_atomically(struct racecheck *r, const struct instrument_acces
 			x->mark |= MARK_STORES;
 	}
 	return x->mark & MARK_STORES;
+}
+
+/* A write that releases, but for a relaxed one. */
+static void note_release(struct racecheck *r, const struct instrument_access *a, bool in_program)
+{
+	struct instrument_insn *x = a->insn;
+
+	if (!(x->mark & MARK_SEEN)) {
+		x->mark |= MARK_SEEN;
+		if (in_program && rules_is_relaxed(&r->rules, r->i.t->pid, x->pc))
+			x->mark |= MARK_RELAXED;
+	}
+	if (!(x->mark & MARK_RELAXED))
+		mark(&r->released, a->addr);
 }
 
 /* What a library's function, or the kernel, accesses: is it for the program? */
@@ -168,8 +198,10 @@ static void one_way(struct racecheck *r, const struct instrument_access *a, bool
 	site = racecheck_site(r, a, in_program, &hits);
 	detect_access(&r->detect, thread, a->addr, a->len, writes, site, hits);
 	/* a thread that reads what the release wrote does not know what comes after the release */
-	if (releases)
+	if (releases) {
 		detect_tick(&r->detect, thread);
+		note_release(r, a, in_program);
+	}
 }
 
 static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
@@ -236,16 +268,28 @@ static enum rules_atomic atomic_site(struct racecheck *r, uint32_t site, uint64_
 	return (enum rules_atomic)(s->atomic - 1);
 }
 
-/* Does a load learn nothing from what it reads? */
-static bool is_relaxed(struct racecheck *r, const struct detect_access *later)
+static bool is_relaxed_site(struct racecheck *r, struct race_site *s)
+{
+	if (s->kind != RACE_INSN)
+		return false;
+	if (!s->relaxed)
+		s->relaxed = 1 + rules_is_relaxed(&r->rules, r->i.t->pid, s->pc);
+	return s->relaxed > 1;
+}
+
+/*
+ * Does the later access learn nothing from what the earlier one wrote? A relaxed load does not. A relaxed write says
+ * nothing by itself, but goes on with what was released to the object before, by whom ever, which a relaxed change of
+ * it learns, too, for others that come after it.
+ */
+static bool is_relaxed(struct racecheck *r, const struct detect_access *earlier, const struct detect_access *later)
 {
 	struct race_site *s = &r->sites[later->site];
 
-	if (later->writes || s->locked || s->kind != RACE_INSN)
-		return false;
-	if (!s->relaxed)
-		s->relaxed = 1 + rules_is_relaxed_load(&r->rules, r->i.t->pid, s->pc);
-	return s->relaxed > 1;
+	if (!later->writes && !s->locked && is_relaxed_site(r, s))
+		return true;
+	return !is_marked(&r->released, earlier->addr) &&
+	       (is_relaxed_site(r, &r->sites[earlier->site]) || (s->locked && is_relaxed_site(r, s)));
 }
 
 static enum detect_pair atomic(void *ctx, const struct detect_access *earlier, const struct detect_access *later)
@@ -260,7 +304,7 @@ static enum detect_pair atomic(void *ctx, const struct detect_access *earlier, c
 	b = atomic_site(r, later->site, earlier->addr);
 	if (a == RULES_PLAIN || b == RULES_PLAIN || (a == RULES_UNKNOWN && b == RULES_UNKNOWN))
 		return DETECT_RACE;
-	return is_relaxed(r, later) ? DETECT_RELAXED : DETECT_ATOMIC;
+	return is_relaxed(r, earlier, later) ? DETECT_RELAXED : DETECT_ATOMIC;
 }
 
 static void race(void *ctx, const struct detect_access *earlier, const struct detect_access *later)
@@ -293,13 +337,8 @@ static void own(struct racecheck *r, uint64_t at, uint64_t len)
 	shadow_drop(&r->owned, at, len);
 	if (!s->n || racecheck_is_program(r, s->v[s->n - 1].pc))
 		return;
-	for (uint64_t k = at & ~7ull; k < at + (len < OWNED_MAX ? len : OWNED_MAX); k += 8) {
-		uint32_t *cell = shadow_cell(&r->owned, k, true);
-		unsigned n;
-
-		if (!*cell)
-			shadow_vars(&r->owned, cell, 0, 8, &n);
-	}
+	for (uint64_t k = at & ~7ull; k < at + (len < OWNED_MAX ? len : OWNED_MAX); k += 8)
+		mark(&r->owned, k);
 }
 
 static void given(struct racecheck *r, uint64_t at, uint64_t len)
@@ -494,6 +533,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 	instrument_init(&r->i, &ops, r);
 	blocks_init(&r->blocks);
 	shadow_init(&r->owned);
+	shadow_init(&r->released);
 	imports_init(&r->imports, copies, sizeof(copies) / sizeof(copies[0]));
 	paths_init(&r->paths);
 	rules_init(&r->rules, rec);
@@ -521,6 +561,7 @@ void racecheck_fini(struct racecheck *r)
 	instrument_fini(&r->i);
 	blocks_fini(&r->blocks);
 	shadow_fini(&r->owned);
+	shadow_fini(&r->released);
 	imports_fini(&r->imports);
 	paths_fini(&r->paths);
 	rules_fini(&r->rules);

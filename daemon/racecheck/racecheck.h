@@ -29,7 +29,7 @@ struct race_site {
 	uint64_t shown; /* in the program: that, or the call that led to it */
 	bool locked, modifies, wide; /* the instruction: with a lock prefix, or xchg; reads and writes; over 16 bytes */
 	uint8_t atomic; /* enum rules_atomic + 1; 0: not asked yet */
-	uint8_t relaxed; /* is it a relaxed load, + 1; 0: not asked yet */
+	uint8_t relaxed; /* is it a relaxed operation, + 1; 0: not asked yet */
 };
 
 /* One of the two. */
@@ -88,6 +88,7 @@ struct racecheck {
 	struct timeline *tl; /* borrowed */
 	struct imports imports; /* functions that copy memory */
 	struct shadow owned; /* of the heap: which words libc has for itself */
+	struct shadow released; /* which words were written by an atomic operation that is not relaxed */
 	uint32_t process; /* whose log the last event was in */
 	bool many; /* there has been a second thread */
 	bool known; /* the heap has been read */

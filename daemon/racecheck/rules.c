@@ -176,7 +176,7 @@ static bool has_fences(struct rules *r)
 	return r->fences;
 }
 
-bool rules_is_relaxed_load(struct rules *r, pid_t pid, uint64_t pc)
+bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc)
 {
 	struct code_file *code = modules_at(&r->modules, pid, pc);
 	const struct rules_file *f;
@@ -188,6 +188,5 @@ bool rules_is_relaxed_load(struct rules *r, pid_t pid, uint64_t pc)
 	if (!path)
 		return false;
 	f = file_of(r, path);
-	return line_of(&f->text, line, &s, &len) && atomics_relaxed_load(&f->names, common(r), s, len) &&
-	       !has_fences(r);
+	return line_of(&f->text, line, &s, &len) && atomics_relaxed(&f->names, common(r), s, len) && !has_fences(r);
 }

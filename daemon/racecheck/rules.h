@@ -38,7 +38,7 @@ void rules_init(struct rules *r, const struct rec *rec);
 void rules_fini(struct rules *r);
 /* Of a plain load or store at pc, to addr. */
 enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr);
-/* Of an atomic load: is it a relaxed one, in a program without fences? */
-bool rules_is_relaxed_load(struct rules *r, pid_t pid, uint64_t pc);
+/* Of an atomic operation: is it a relaxed one, in a program without fences? */
+bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc);
 
 #endif

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-static atomic_int counted;
-static int plain, mixed, late, early;
+static atomic_int counted, told, added;
+static int plain, mixed, late, early, said, summed;
 
 static void *work(void *arg)
 {
@@ -53,6 +53,27 @@ static void *hears(void *arg)
 	return early ? arg : NULL; /* RACE: early */
 }
 
+static void *tells(void *arg)
+{
+	said = 1; /* RACE: said */
+	atomic_store_explicit(&told, 1, memory_order_relaxed);
+	summed = 1; /* RACE: summed */
+	atomic_fetch_add_explicit(&added, 1, memory_order_relaxed);
+	return arg;
+}
+
+static void *asks(void *arg)
+{
+	int sum = 0;
+
+	while (atomic_load_explicit(&told, memory_order_acquire) != 1)
+		;
+	sum += said; /* RACE: said */
+	while (atomic_fetch_add_explicit(&added, 0, memory_order_acquire) != 1)
+		;
+	return sum + summed ? arg : NULL; /* RACE: summed */
+}
+
 static void both(void *(*f)(void *), void *(*g)(void *))
 {
 	pthread_t t[2];
@@ -69,5 +90,6 @@ int main(void)
 	both(adds, counts);
 	both(sets, gets);
 	both(says, hears);
+	both(tells, asks);
 	return 0;
 }

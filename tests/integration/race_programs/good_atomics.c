@@ -13,8 +13,8 @@ struct message {
 	int text;
 };
 
-static atomic_int flag;
-static int plain_flag, macro_flag, data[4];
+static atomic_int flag, chain;
+static int plain_flag, macro_flag, data[4], chained;
 static _Atomic(struct message *) head;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static int counted;
@@ -38,6 +38,8 @@ static void *sets(void *arg)
 	__atomic_store_n(&plain_flag, 1, __ATOMIC_RELEASE);
 	data[2] = 3;
 	__atomic_store_n(&macro_flag, 1, __ATOMIC_RELEASE);
+	chained = 5;
+	atomic_fetch_add_explicit(&chain, 1, memory_order_release);
 	m->text = 4;
 	m->next = NULL;
 	atomic_store_explicit(&head, m, memory_order_release);
@@ -63,7 +65,10 @@ static void *gets(void *arg)
 	while (!(m = head))
 		sched_yield();
 	sum += m->text;
-	if (sum != 10)
+	while (atomic_load_explicit(&chain, memory_order_acquire) < 11)
+		sched_yield();
+	sum += chained;
+	if (sum != 15)
 		abort();
 	free(m);
 	return arg;
@@ -75,6 +80,9 @@ int main(void)
 
 	pthread_create(&t[0], NULL, sets, NULL);
 	pthread_create(&t[1], NULL, gets, NULL);
+	while (atomic_load_explicit(&chain, memory_order_relaxed) != 1)
+		sched_yield();
+	atomic_fetch_add_explicit(&chain, 10, memory_order_relaxed); /* goes on with what was released */
 	pthread_join(t[0], NULL);
 	pthread_join(t[1], NULL);
 	return counted != 2;

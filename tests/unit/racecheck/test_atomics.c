@@ -104,14 +104,22 @@ static void relaxed(void **state)
 		     {"atomic_load_explicit(&n, x ? memory_order_acquire : memory_order_relaxed)", false},
 		     {"atomic_load_explicit(&n,", false},
 		     {"atomic_load_explicit(&n, order)", false},
-		     {"atomic_load(&n) /* memory_order_relaxed */", false}};
+		     {"atomic_load(&n) /* memory_order_relaxed */", false},
+		     {"atomic_store_explicit(&flag, 1, memory_order_relaxed);", true},
+		     {"atomic_fetch_add_explicit(&flag, 1, memory_order_relaxed);", true},
+		     {"__atomic_add_fetch(&n, 1, __ATOMIC_RELAXED);", true},
+		     {"atomic_store_explicit(&n, flag ? flag : 1, memory_order_relaxed);", false},
+		     {"atomic_compare_exchange_weak_explicit(&n, &m, 1, memory_order_relaxed, memory_order_relaxed);",
+		      false},
+		     {"atomic_fetch_add(&flag, 1);", false},
+		     {"atomic_store_explicit(&flag, 1, memory_order_release);", false}};
 	static const char text[] = "atomic_int flag;";
 	struct atomics a = {0};
 
 	(void)state;
 	atomics_scan(&a, text, sizeof(text) - 1);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (atomics_relaxed_load(&a, NULL, lines[i].line, strlen(lines[i].line)) != lines[i].is)
+		if (atomics_relaxed(&a, NULL, lines[i].line, strlen(lines[i].line)) != lines[i].is)
 			fail_msg("%s", lines[i].line);
 	assert_true(atomics_fences("atomic_thread_fence(memory_order_acquire)", 41));
 	assert_false(atomics_fences("/* fence */ x = defend(y);", 26));
