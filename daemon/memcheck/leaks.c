@@ -160,9 +160,11 @@ int memcheck_leaks(struct memcheck *m, struct target *t, struct err *e)
 	struct search s = {.m = m, .t = t};
 	int r;
 
+	/* what a thread frees after its last event, as libc does for a detached one, is not told */
+	r = blocks_read(&m->blocks, t->pid, e);
 	list(&s);
 	scan_registers(&s);
-	r = scan_roots(&s, e);
+	r = r ? r : scan_roots(&s, e);
 	while (!r && s.ntodo) {
 		struct heap_piece *p = s.todo[--s.ntodo];
 

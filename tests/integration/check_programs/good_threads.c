@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* good_threads.c: Blocks go from thread to thread, and signals come in between. */
+/*
+ * good_threads.c: Blocks go from thread to thread, and signals come in between. One thread is detached: libc frees what
+ * it has for it after the thread's last event.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -33,9 +36,28 @@ static void *work(void *arg)
 	return arg;
 }
 
+static void *detached(void *arg)
+{
+	pthread_detach(pthread_self());
+	pthread_mutex_lock(&lock);
+	handled++;
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+static int count(void)
+{
+	int n;
+
+	pthread_mutex_lock(&lock);
+	n = handled;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
 int main(void)
 {
-	pthread_t t[3];
+	pthread_t t[3], other;
 
 	signal(SIGUSR1, handler);
 	for (int i = 0; i < 3; i++)
@@ -44,5 +66,8 @@ int main(void)
 		pthread_join(t[i], NULL);
 	for (int i = 0; i < 4; i++)
 		free(box[i]);
-	return handled != 3;
+	pthread_create(&other, NULL, detached, NULL);
+	while (count() != 4)
+		sched_yield();
+	return handled != 4;
 }
