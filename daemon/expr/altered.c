@@ -28,7 +28,8 @@ int expr_altered_begin(struct gdb *g, const struct expr_place *at, struct err *e
 	cleanup_buf struct buf cmd = {0};
 
 	buf_addf(&cmd, "python exec(\"if 'fred_calls' not in globals():\\n exec(%s", text);
-	buf_add_str(&cmd, ")\\n refused = []\\n fred_calls = Calls(lambda why: refused.append(why) if why else None)\")");
+	buf_add_str(&cmd,
+		    ")\\n refused = []\\n fred_calls = Calls(lambda why: refused.append(why) if why else None)\")");
 	return ask(g, at, buf_str(&cmd), NULL, e) < 0 ? -1 : 0;
 }
 

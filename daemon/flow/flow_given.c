@@ -160,8 +160,8 @@ static bool is_of_given(struct inspect *p, int level, const char *text, const st
 			continue;
 		}
 		if (!isdigit((unsigned char)*s) && *before != '.' &&
-		    !(*before == '>' && before > text && before[-1] == '-') &&
-		    !has_name(g, s, n) && !is_constant(s, n) && !is_known_word(s, n)) {
+		    !(*before == '>' && before > text && before[-1] == '-') && !has_name(g, s, n) &&
+		    !is_constant(s, n) && !is_known_word(s, n)) {
 			cleanup_free char *name = xstrndup(s, n);
 			uint64_t v;
 

@@ -541,21 +541,20 @@ int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct b
 	       struct nav *out, struct err *e)
 {
 	const struct target_branches these = branches_for(branches, process);
+	unsigned known = (unsigned)variants_of(rec, process);
 
-	if (!these.waits)
-		return err_set(e, ERR_NOT_FOUND, "process %u does not wait at its fork", process);
-	if (variants_of(rec, process) && (unsigned)variants_of(rec, process) != these.variant)
-		return err_set(e, ERR_NOT_FOUND, "process %u waits in a replay by another variant", process);
+	if (!these.waits || (known && known != these.variant))
+		return err_set(e, ERR_NOT_FOUND, "process %u waits in no replay by its variant", process);
 	if (init_variant(out, rec, process, these.variant, flags, &these, ctx, e))
 		return -1;
-	if (!branch_launch(branches, &out->t, e) && !run_to(out, nav_total(out), NULL, e)) {
-		variants_set(rec, process, these.variant);
-		branches_take(branches, &out->t);
-		return 0;
+	if (branch_launch(branches, &out->t, e) || run_to(out, nav_total(out), NULL, e)) {
+		out->t.diverged = false; /* it is replayed again */
+		nav_fini(out);
+		return -1;
 	}
-	out->t.diverged = false; /* it is replayed again */
-	nav_fini(out);
-	return -1;
+	variants_set(rec, process, these.variant);
+	branches_take(branches, &out->t);
+	return 0;
 }
 
 int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
@@ -591,8 +590,6 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 			return -1;
 		if (i && !diverged && (to->kind == ERR_NOT_FOUND || to->kind == ERR_CANCELLED))
 			*e = *to;
-		if (i && !diverged)
-			break;
 		if (!diverged)
 			return -1;
 		if (!i && variants > 1 && !told)

@@ -155,7 +155,8 @@ int seek_make_timer(struct seek *s); /* -1: there is none */
 void seek_arm(const struct seek *s, uint64_t ns); /* the next tick */
 /* A breakpoint stops it at the place, each time or at each so many. uc: where it stands; NULL: in translated code. */
 void seek_watch(struct seek *s, ucontext_t *uc, uint64_t period);
-void seek_step(struct seek *s, ucontext_t *uc); /* where there is no breakpoint: uc goes on instruction by instruction */
+void seek_step(struct seek *s,
+	       ucontext_t *uc); /* where there is no breakpoint: uc goes on instruction by instruction */
 void seek_unwatch(struct seek *s, ucontext_t *uc);
 void seek_found(struct thr *t, struct seek *s, ucontext_t *uc); /* it stands there */
 void seek_lost(struct thr *t, const char *why);
