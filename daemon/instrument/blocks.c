@@ -16,10 +16,30 @@
 #define HI BLOCKS_HI
 #define CHUNKS ((HI - LO) / CHUNK)
 #define MAP_BYTES (CHUNKS * sizeof(uint8_t *))
-#define CHUNK_BYTES (CHUNK / GRAIN) /* of the map */
 
 /* A byte of the map: so many of the 8 bytes may be accessed, from the first on; or FREED: none, any more. */
 #define FREED 0x80
+
+void blocks_init(struct blocks *b)
+{
+	memset(b, 0, sizeof(*b));
+	table_init(&b->pieces, sizeof(struct heap_piece));
+	b->map = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (b->map == MAP_FAILED)
+		abort();
+}
+
+void blocks_fini(struct blocks *b)
+{
+	if (!b->map)
+		return;
+	for (size_t i = 0; i < b->chunks; i++)
+		free(b->chunk[i].map);
+	free(b->chunk);
+	munmap(b->map, MAP_BYTES);
+	table_fini(&b->pieces);
+	memset(b, 0, sizeof(*b));
+}
 
 /* ---- the map ---- */
 
@@ -30,80 +50,31 @@ static uint8_t look(const struct blocks *b, uint64_t addr)
 	return c ? c[(addr - LO) % CHUNK / GRAIN] : 0;
 }
 
-/* The place in the map of the chunk that has this address; it is listed from the first time on. */
-static uint8_t **chunk_at(struct blocks *b, uint64_t addr)
+static uint8_t *place(struct blocks *b, uint64_t addr)
 {
 	uint8_t **c = &b->map[(addr - LO) / CHUNK];
 
 	if (!*c) {
+		*c = xcalloc(CHUNK / GRAIN, 1);
 		b->chunk = xreallocarray(b->chunk, b->chunks + 1, sizeof(*b->chunk));
-		b->chunk[b->chunks++] = addr - (addr - LO) % CHUNK;
+		b->chunk[b->chunks++] = (struct blocks_chunk){LO + (addr - LO) / CHUNK * CHUNK, *c};
 		b->above |= !REPORT_HEAP_PART(addr);
-		*c = b->none;
-	}
-	return c;
-}
-
-static bool is_shared(const struct blocks *b, const uint8_t *map)
-{
-	return map == b->none || map == b->whole || map == b->freed;
-}
-
-static void drop(struct blocks *b, uint64_t chunk)
-{
-	uint8_t **c = &b->map[(chunk - LO) / CHUNK];
-
-	if (!is_shared(b, *c))
-		free(*c);
-	*c = NULL;
-}
-
-static uint8_t *place(struct blocks *b, uint64_t addr)
-{
-	uint8_t **c = chunk_at(b, addr);
-
-	if (is_shared(b, *c)) {
-		const uint8_t *was = *c;
-
-		*c = xmalloc(CHUNK_BYTES);
-		memcpy(*c, was, CHUNK_BYTES);
 	}
 	return &(*c)[(addr - LO) % CHUNK / GRAIN];
-}
-
-/* Grains of [at, at + len), of which at is a multiple of 8, up to the end of the chunk, become so; returns how many
- * bytes. */
-static uint64_t set(struct blocks *b, uint64_t at, uint64_t len, uint8_t how)
-{
-	uint64_t room = CHUNK - (at - LO) % CHUNK;
-	uint8_t **c;
-
-	if (len > room)
-		len = room;
-	if (len < CHUNK) {
-		memset(place(b, at), how, (len + GRAIN - 1) / GRAIN);
-		return len;
-	}
-	/* all of a chunk: blocks of many GB have many of those */
-	c = chunk_at(b, at);
-	if (!is_shared(b, *c))
-		free(*c);
-	*c = how == FREED ? b->freed : how == GRAIN ? b->whole : b->none;
-	return len;
 }
 
 /* Of [at, at + len), at a multiple of 8, nothing else begins in the last 8 bytes. */
 static void allow(struct blocks *b, uint64_t at, uint64_t len)
 {
-	for (uint64_t n; len >= GRAIN; at += n, len -= n)
-		n = set(b, at, len & ~(uint64_t)(GRAIN - 1), GRAIN);
+	for (; len >= GRAIN; at += GRAIN, len -= GRAIN)
+		*place(b, at) = GRAIN;
 	*place(b, at) = (uint8_t)len;
 }
 
 static void forbid(struct blocks *b, uint64_t at, uint64_t len, uint8_t how)
 {
-	for (uint64_t n; len; at += n, len -= n)
-		n = set(b, at, len, how);
+	for (uint64_t end = at + len; at < end; at += GRAIN)
+		*place(b, at) = how;
 }
 
 bool blocks_allow(const struct blocks *b, uint64_t addr, uint64_t len, uint64_t *bad)
@@ -136,44 +107,13 @@ bool blocks_is_freed(const struct blocks *b, uint64_t addr)
 	return blocks_is_heap(addr) && look(b, addr) == FREED;
 }
 
-/* ---- all of it ---- */
-
-void blocks_init(struct blocks *b)
-{
-	memset(b, 0, sizeof(*b));
-	table_init(&b->pieces, sizeof(struct heap_piece));
-	b->none = xcalloc(CHUNK_BYTES, 1);
-	b->whole = xmalloc(CHUNK_BYTES);
-	memset(b->whole, GRAIN, CHUNK_BYTES);
-	b->freed = xmalloc(CHUNK_BYTES);
-	memset(b->freed, FREED, CHUNK_BYTES);
-	b->map = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (b->map == MAP_FAILED)
-		abort();
-}
-
-void blocks_fini(struct blocks *b)
-{
-	if (!b->map)
-		return;
-	for (size_t i = 0; i < b->chunks; i++)
-		drop(b, b->chunk[i]);
-	free(b->chunk);
-	free(b->none);
-	free(b->whole);
-	free(b->freed);
-	munmap(b->map, MAP_BYTES);
-	table_fini(&b->pieces);
-	memset(b, 0, sizeof(*b));
-}
-
 /* ---- the shadow ---- */
 
 #define PIECE 4096u /* bytes of the shadow that are written at once */
 
 uint64_t blocks_shadow_bytes(const struct blocks *b)
 {
-	return b->chunks * CHUNK_BYTES;
+	return b->chunks * (CHUNK / GRAIN);
 }
 
 /* false: it is all 0. */
@@ -193,11 +133,10 @@ int blocks_write_shadow(const struct blocks *b, pid_t pid, uint64_t at, struct e
 	uint8_t piece[PIECE];
 
 	for (size_t c = 0; c < b->chunks; c++) {
-		uint64_t to = at + REPORT_SHADOW_INDEX(b->chunk[c]);
-		const uint8_t *map = b->map[(b->chunk[c] - LO) / CHUNK];
+		uint64_t to = at + REPORT_SHADOW_INDEX(b->chunk[c].addr);
 
-		for (uint64_t k = 0; k < CHUNK_BYTES; k += PIECE)
-			if (fill(piece, map + k) && trace_write(pid, to + k, piece, PIECE, e))
+		for (uint64_t k = 0; k < CHUNK / GRAIN; k += PIECE)
+			if (fill(piece, b->chunk[c].map + k) && trace_write(pid, to + k, piece, PIECE, e))
 				return -1;
 	}
 	return 0;
@@ -236,18 +175,11 @@ struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr)
 	return best;
 }
 
-bool blocks_fit(uint64_t at, uint64_t len)
-{
-	uint64_t end = at < SHIM_HEAP_ADDR ? SHIM_HEAP_ADDR : (at | UINT32_MAX) + 1;
-
-	return blocks_is_heap(at) && at % GRAIN == 0 && len < end - at;
-}
-
 void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct moment *made)
 {
 	struct heap_piece *p;
 
-	if (!blocks_fit(at, len))
+	if (!blocks_is_heap(at) || len > HI - at)
 		return;
 	p = table_add(&b->pieces, at);
 	*p = (struct heap_piece){.at = at, .len = len, .state = BLOCK_LIVE, .made = *made};
@@ -263,8 +195,6 @@ void blocks_free(struct blocks *b, struct heap_piece *p, const struct moment *fr
 
 void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len)
 {
-	if (!blocks_fit(p->at, len))
-		return;
 	if (len < p->len)
 		forbid(b, p->at + (len & ~(uint64_t)(GRAIN - 1)), p->len - (len & ~(uint64_t)(GRAIN - 1)), 0);
 	p->len = len;

@@ -29,10 +29,11 @@ struct heap_piece {
 struct blocks {
 	struct table pieces; /* of struct heap_piece, by address */
 	uint8_t **map; /* by pieces of the arenas: what is accessible, a byte for 8 */
-	uint64_t *chunk; /* the addresses of those pieces of the map that there are */
+	struct blocks_chunk {
+		uint64_t addr; /* in the arenas */
+		uint8_t *map;
+	} * chunk; /* those pieces of the map that there are */
 	size_t chunks;
-	uint8_t *none, *whole, *freed; /* a piece without blocks, one all of which is accessible, and one of freed
-				   blocks: most of large blocks' are these */
 	bool above; /* some of them are not in the part that filters know (REPORT_HEAP_PART) */
 };
 
@@ -58,8 +59,6 @@ struct heap_piece *blocks_at(const struct blocks *b, uint64_t at);
 /* The block in which addr is, or the one nearest to it of those near; NULL: there is none. */
 struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr);
 
-/* Can there be such a block? A recording's word is not trusted: it ends in its arena. Others are not added. */
-bool blocks_fit(uint64_t at, uint64_t len);
 void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct moment *made);
 void blocks_free(struct blocks *b, struct heap_piece *p, const struct moment *freed);
 void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len);

@@ -267,11 +267,9 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 	struct heap_piece *p = kind != REPORT_ALLOC && blocks_is_heap(a) ? blocks_at(&m->blocks, a) : NULL;
 	struct moment at;
 
-	if ((kind == REPORT_ALLOC || kind == REPORT_RESIZE) && !blocks_fit(a, b))
-		return;
 	if (kind == REPORT_FREE) {
 		on_free(m, a);
-	} else if (kind == REPORT_ALLOC) {
+	} else if (kind == REPORT_ALLOC && a) {
 		at = here(m, 0, 0);
 		if (m->follows)
 			follow_alloc(&m->follow, a, b, i->block, &at);

@@ -369,9 +369,7 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 	struct moment at;
 
 	(void)i;
-	if ((kind == REPORT_ALLOC || kind == REPORT_RESIZE) && !blocks_fit(a, b))
-		return;
-	if (kind == REPORT_ALLOC) {
+	if (kind == REPORT_ALLOC && a) {
 		at = here(r);
 		blocks_add(&r->blocks, a, b, &at);
 		own(r, a, b);

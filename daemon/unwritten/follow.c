@@ -20,7 +20,6 @@
 #define STACK_BASE 65536u /* above the first stack pointer of a thread */
 #define WRITTEN_LEAST 256u /* bytes that a call whose outputs are not known may have written at an argument */
 #define WRITTEN_MOST (64u << 20)
-#define FOLLOWED_MOST (4ull << 30) /* bytes of a block; what comes after them counts as written */
 #define CALLS 8u /* the loader makes some in between, to find the function at its first call */
 #define FORMAT_MAX 1024u
 
@@ -461,18 +460,14 @@ static bool is_programs(const struct unwritten_follow *f, unsigned block)
 void follow_alloc(struct unwritten_follow *f, uint64_t at, uint64_t len, unsigned block, const struct moment *made)
 {
 	bool never = !(block & REPORT_BLOCK_ZERO) && is_programs(f, block);
-	uint64_t followed = !never ? 0 : len < FOLLOWED_MOST ? len : FOLLOWED_MOST;
 
-	unwritten_fill(&f->u.memory, at, followed, true, followed ? block_origin(f, made) : 0);
-	unwritten_fill(&f->u.memory, at + followed, len - followed, false, 0);
+	unwritten_fill(&f->u.memory, at, len, never, never ? block_origin(f, made) : 0);
 	f->moved_to = block & REPORT_BLOCK_MOVED ? at : 0;
 	f->moved_len = len;
 }
 
 void follow_resize(struct unwritten_follow *f, const struct heap_piece *p, uint64_t len, unsigned block)
 {
-	if (len > FOLLOWED_MOST)
-		len = FOLLOWED_MOST;
 	if (len > p->len && is_programs(f, block))
 		unwritten_fill(&f->u.memory, p->at + p->len, len - p->len, true, block_origin(f, &p->made));
 }

@@ -121,25 +121,8 @@ void unwritten_store(struct unwritten_memory *m, uint64_t addr, unsigned len, co
 	}
 }
 
-/* All of it was written; there are fewer pages with an entry than the range has. */
-static void fill_known(struct unwritten_memory *m, uint64_t addr, uint64_t len)
-{
-	for (struct unwritten_page *p = NULL; (p = table_next(&m->pages, p));) {
-		uint64_t lo = (p->key - 1) * PAGE, hi = lo + PAGE;
-
-		lo = lo > addr ? lo : addr;
-		hi = hi < addr + len ? hi : addr + len;
-		if (lo < hi)
-			unwritten_fill(m, lo, hi - lo, false, 0);
-	}
-}
-
 void unwritten_fill(struct unwritten_memory *m, uint64_t addr, uint64_t len, bool never, uint32_t origin)
 {
-	if (!never && len / PAGE > m->pages.n + 1) {
-		fill_known(m, addr, len);
-		return;
-	}
 	for (unsigned n; len; len -= n, addr += n) {
 		struct unwritten_page *p = never ? make(m, addr) : find(m, addr);
 		unsigned at = (unsigned)(addr % PAGE);

@@ -9,27 +9,21 @@
 #include <string.h>
 
 #define GRAIN 8u
-#define SHADOWED_MOST                                                                                                  \
-	(64u << 20) /* bytes of a block: what comes after them stays 0, so that sparse blocks cost little */
 
 static uint8_t *byte_of(uint64_t addr)
 {
 	return (uint8_t *)(REPLAY_SHADOW_ADDR + REPORT_SHADOW_INDEX(addr));
 }
 
-/* What has any byte of [from, to), of a block at `at`. */
-static void forbid(uint64_t at, uint64_t from, uint64_t to)
+/* What has any byte of [from, to). */
+static void forbid(uint64_t from, uint64_t to)
 {
-	if (to - at > SHADOWED_MOST)
-		to = at + SHADOWED_MOST;
 	if (from < to)
 		memset(byte_of(from), 0, (to - from + GRAIN - 1) / GRAIN);
 }
 
 static void allow(uint64_t at, uint64_t n)
 {
-	if (n > SHADOWED_MOST)
-		n = SHADOWED_MOST;
 	memset(byte_of(at), 1, n / GRAIN);
 	if (n % GRAIN)
 		*byte_of(at + n) = 0;
@@ -50,11 +44,11 @@ void heap_shadow(enum replay_report_kind kind, uint64_t a, uint64_t b)
 	if (!is_heap((const void *)a) || !REPORT_HEAP_PART(a) || a % 16)
 		return;
 	if (kind == REPORT_ALIGN) {
-		forbid(a, a, b);
+		forbid(a, b);
 		return;
 	}
 	if (kind != REPORT_ALLOC)
-		forbid(a, a + (kind == REPORT_RESIZE ? b & ~(uint64_t)(GRAIN - 1) : 0), end_of(a));
+		forbid(a + (kind == REPORT_RESIZE ? b & ~(uint64_t)(GRAIN - 1) : 0), end_of(a));
 	if (kind != REPORT_FREE)
 		allow(a, b);
 }
