@@ -59,7 +59,7 @@ class Insn:
             self.writes, self.trusted = True, False
 
 
-def code_of(block, reg):
+def instructions_of(block, reg):
     arch = gdb.selected_inferior().architecture()
     return {i["addr"]: Insn(i, reg) for i in arch.disassemble(block.start, block.end - 1)}
 
@@ -76,7 +76,7 @@ def successors(insn, code):
 
 def leaves_result(block, reg):
     """True: the code writes the register for nothing but the result. False: it can return without ever writing it. None: neither."""
-    code = code_of(block, reg)
+    code = instructions_of(block, reg)
     indirect = any(i.is_jump and not i.target for i in code.values())
     work, seen, read, at_ret = [(block.start, 0, False)], set(), set(), set()
     while work:
@@ -145,7 +145,7 @@ def result_used(at, reg, seen):
     caller = function_at(at)
     if not caller:
         return True
-    code = code_of(caller, reg)
+    code = instructions_of(caller, reg)
     if at not in code:
         return True
     work, known = [code[at].end] if code[at].is_call else [], set()
