@@ -119,13 +119,18 @@ int failure_with_source(const struct inspect *p, int level)
 	return -1;
 }
 
-uint64_t failure_last_event(struct explain *x, uint32_t thread)
+uint64_t failure_event_before(struct explain *x, uint32_t thread, uint64_t n)
 {
 	struct timeline_where w;
 	struct err ignored;
 
-	for (uint64_t n = nav_total(&x->nav); n > nav_first(&x->nav); n--)
+	while (--n > nav_first(&x->nav))
 		if (!timeline_find(x->nav.t.tl, n, &w, &ignored) && w.thread == thread && w.process == x->process)
 			return n;
 	return 0;
+}
+
+uint64_t failure_last_event(struct explain *x, uint32_t thread)
+{
+	return failure_event_before(x, thread, nav_total(&x->nav) + 1);
 }

@@ -109,7 +109,8 @@ int because_of_guard(struct explain *x, struct err *e);
  * condition under which the statement was executed.
  */
 int because_here(struct explain *x, struct err *e);
-/* The number of the last event of a thread; 0: it has none. */
+/* The number of the last event of a thread before event n, at least 1; or of all. 0: it has none. */
+uint64_t failure_event_before(struct explain *x, uint32_t thread, uint64_t n);
 uint64_t failure_last_event(struct explain *x, uint32_t thread);
 
 #endif

@@ -52,13 +52,10 @@ static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
 static uint64_t yield_before(struct explain *x, uint32_t thread, uint64_t n)
 {
 	struct timeline_event ev;
-	struct timeline_where w;
 	struct err ignored;
 
-	while (--n > nav_first(&x->nav))
-		if (!timeline_find(x->nav.t.tl, n, &w, &ignored) && w.thread == thread && w.process == x->process)
-			return !timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.ev.rec.kind == RLOG_YIELD ? n : 0;
-	return 0;
+	n = failure_event_before(x, thread, n);
+	return n && !timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.ev.rec.kind == RLOG_YIELD ? n : 0;
 }
 
 /*

@@ -97,12 +97,9 @@ static bool waited_at(struct explain *x, uint32_t thread, uint64_t object, uint6
 	struct timeline_event ev;
 	struct err ignored;
 
-	while (--n > nav_first(&x->nav))
-		if (!timeline_find(x->nav.t.tl, n, &ev.where, &ignored) && ev.where.process == x->process &&
-		    ev.where.thread == thread)
-			return !timeline_read(x->nav.t.tl, n, &ev, &ignored) && waits_for_others(ev.ev.rec.kind) &&
-			       (ev.ev.rec.flags & RF_H) && ev.ev.rec.hash == hash;
-	return false;
+	n = failure_event_before(x, thread, n);
+	return n && !timeline_read(x->nav.t.tl, n, &ev, &ignored) && waits_for_others(ev.ev.rec.kind) &&
+	       (ev.ev.rec.flags & RF_H) && ev.ev.rec.hash == hash;
 }
 
 static bool others_waited_at(struct explain *x, const struct vain *v, uint64_t n)
