@@ -33,13 +33,13 @@ static bool same_inode(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Puts a link of the one file into the place of the other. */
-static bool replace_by(const char *object, const char *path)
+/* Puts a link of the file `from` into the place of path. */
+static bool replace_by(const char *from, const char *path)
 {
 	cleanup_free char *dir = path_dir(path), *temp = str_fmt("%s/.%s", dir, path_base(path));
 
 	unlink(temp); /* left by a process that was killed here */
-	if (link(object, temp))
+	if (link(from, temp))
 		return false;
 	if (!rename(temp, path))
 		return true;

@@ -18,6 +18,7 @@
 #include "ops/operations.h"
 #include "replay/navigate.h"
 #include "replay/pick.h"
+#include "target/line.h"
 
 struct run {
 	const struct rec *rec;
@@ -277,21 +278,6 @@ static bool has_events(const struct rec *rec, const struct rec_image *img)
 	return any;
 }
 
-/* Its nearest ancestor that no fork has made. */
-static uint32_t tree_of(const struct rec *rec, const struct rec_image *img)
-{
-	struct err ignored;
-
-	for (unsigned i = 0; i < rec->nimages && img->head.origin == RLOG_ORIGIN_FORK; i++) {
-		const struct rec_image *parent = rec_image(rec, img->head.parent, &ignored);
-
-		if (!parent)
-			break;
-		img = parent;
-	}
-	return img->ordinal;
-}
-
 /* The images of a tree of forks, parents first. */
 static int replay_tree(struct run *r, uint32_t tree, const uint32_t *trees, struct err *e)
 {
@@ -311,9 +297,14 @@ static int replay_tree(struct run *r, uint32_t tree, const uint32_t *trees, stru
 static int replay_trees(struct run *r, struct err *e)
 {
 	cleanup_free uint32_t *trees = xcalloc(r->rec->nimages + 1, sizeof(*trees));
+	struct err ignored;
 
-	for (unsigned i = 0; i < r->rec->nimages; i++)
-		trees[i] = tree_of(r->rec, &r->rec->images[i]);
+	for (unsigned i = 0; i < r->rec->nimages; i++) {
+		const struct rec_image *img = &r->rec->images[i], *first;
+
+		first = line_first(r->rec, img->ordinal, false, &ignored);
+		trees[i] = first ? first->ordinal : img->ordinal; /* its replay says what is wrong */
+	}
 	for (unsigned i = 0; i < r->rec->nimages; i++)
 		if (trees[i] == r->rec->images[i].ordinal && replay_tree(r, trees[i], trees, e))
 			return -1;

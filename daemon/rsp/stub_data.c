@@ -239,7 +239,6 @@ int stub_set_one_register(struct stub *s, const char *args, struct err *e)
 	return take_regs(s, &r);
 }
 
-/* MADDR,LEN:HEX */
 #define CALL_BYTES (1ull << 20) /* arguments and what a call returns */
 
 bool stub_writes_for_call(struct stub *s, const char *args)
@@ -252,6 +251,7 @@ bool stub_writes_for_call(struct stub *s, const char *args)
 	       at != r.r.rsp;
 }
 
+/* MADDR,LEN:HEX */
 int stub_write_memory(struct stub *s, const char *args, struct err *e)
 {
 	uint8_t data[RSP_PACKET_MAX / 2];

@@ -37,23 +37,6 @@ int line_follow(const struct target *t, uint32_t follow[32], struct err *e)
 	return img ? 0 : -1;
 }
 
-void line_end(const struct target *t, uint32_t ordinal)
-{
-	struct err ignored;
-	const struct rec_image *img = rec_image(t->rec, ordinal, &ignored);
-	pid_t pid;
-
-	if (!img)
-		return;
-	if (ordinal != t->base)
-		line_end(t, img->head.parent);
-	pid = rec_image_pid(img);
-	if (!family_is_child(pid))
-		return;
-	kill(pid, SIGKILL);
-	trace_reap(pid);
-}
-
 void line_end_one(const struct rec *rec, uint32_t process)
 {
 	struct err ignored;
@@ -64,6 +47,18 @@ void line_end_one(const struct rec *rec, uint32_t process)
 		return;
 	kill(pid, SIGKILL);
 	trace_reap(pid);
+}
+
+void line_end(const struct target *t, uint32_t ordinal)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(t->rec, ordinal, &ignored);
+
+	if (!img)
+		return;
+	if (ordinal != t->base)
+		line_end(t, img->head.parent);
+	line_end_one(t->rec, ordinal);
 }
 
 uint32_t line_branches(const struct target *t)

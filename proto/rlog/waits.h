@@ -38,8 +38,8 @@ struct rlog_waits {
 	uint64_t handlers, handler_size; /* recording: of signal N, at handlers + N * size: uint64_t, more than 1 if
 					    there is one */
 	uint32_t at_tid, at_exited, at_blocking, at_kind;
-	uint32_t
-		at_object; /* uint64_t [2]; the second one: of a condition, the mutex that its wait locks again; or 0 */
+	/* uint64_t [2]; the second one: of a condition, the mutex that its wait locks again; or 0 */
+	uint32_t at_object;
 	uint32_t at_caller; /* uint64_t: return address of the call */
 	uint32_t at_log; /* uint64_t: another value when it has made an event */
 	uint32_t at_shown_tid; /* as the program knows it: what libc writes into locks; 0, of an older recorder: at_tid

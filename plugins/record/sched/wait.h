@@ -17,9 +17,8 @@ void cs_pause(struct thr *t); /* recording in parallel, with the turn of cs.c: b
 
 /*
  * Replay: from where an acquire waits for its turn until it has it, for those who look at a position: the object tells
- * whether it waits for that, too.
+ * whether it waits for that, too. limited: as WAIT_LIMITED says.
  */
-/* limited: as WAIT_LIMITED says. */
 static inline void wait_is_shown(struct thr *t, const void *obj, enum wait_kind kind, int limited)
 {
 	if (unlikely(G.mode != SHIM_REPLAY))
