@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* For GDB's Python. */
+/* For GDB's Python, which keeps its names in a dictionary of its own: libraries' scripts have names, too. */
 static const char script[] =
 #include "altered.py.inc"
 	;
@@ -24,13 +23,18 @@ static int ask(struct gdb *g, const struct expr_place *at, const char *cmd, char
 
 int expr_altered_begin(struct gdb *g, const struct expr_place *at, struct err *e)
 {
-	cleanup_free char *text = gdb_python_text(script);
-	cleanup_buf struct buf cmd = {0};
+	cleanup_free char *text = NULL, *cmd = NULL, *known = NULL;
+	int r = ask(g, at, "python print('fred_altered' in globals())", &known, e);
 
-	buf_addf(&cmd, "python exec(\"if 'fred_calls' not in globals():\\n exec(%s", text);
-	buf_add_str(&cmd,
-		    ")\\n refused = []\\n fred_calls = Calls(lambda why: refused.append(why) if why else None)\")");
-	return ask(g, at, buf_str(&cmd), NULL, e) < 0 ? -1 : 0;
+	if (r || str_starts(known, "True"))
+		return r < 0 ? -1 : 0;
+	text = gdb_python_text(script);
+	cmd = str_fmt("python exec(\"fred_altered = {}\\n"
+		      "exec(%s, fred_altered)\\n"
+		      "fred_altered['refused'] = []\\n"
+		      "fred_altered['Calls'](lambda why: fred_altered['refused'].append(why) if why else None)\")",
+		      text);
+	return ask(g, at, cmd, NULL, e) < 0 ? -1 : 0;
 }
 
 static char *first_line(const char *text)
@@ -40,7 +44,8 @@ static char *first_line(const char *text)
 
 int expr_altered(struct gdb *g, const struct expr_place *at, uint64_t address, char **how, struct err *e)
 {
-	cleanup_free char *cmd = str_fmt("python print(altered(%" PRIu64 ") or '')", address), *text = NULL;
+	cleanup_free char *cmd = str_fmt("python print(fred_altered['altered'](%" PRIu64 ") or '')", address),
+			  *text = NULL;
 	int r = ask(g, at, cmd, &text, e);
 
 	*how = r ? NULL : first_line(text);
@@ -52,7 +57,8 @@ bool expr_altered_called(struct gdb *g, struct err *why)
 	cleanup_free char *text = NULL, *first = NULL;
 	struct err ignored;
 
-	if (gdb_console(g, "python print(*refused[:1]); refused.clear()", &text, &ignored))
+	if (gdb_console(g, "python print(*fred_altered['refused'][:1]); fred_altered['refused'].clear()", &text,
+			&ignored))
 		return false;
 	first = first_line(text);
 	if (first)
@@ -76,7 +82,7 @@ const char *expr_last_part(const char *name)
 int expr_altered_named(struct gdb *g, const struct expr_place *at, const char *name, char **how, struct err *e)
 {
 	cleanup_free char *location = gdb_python_text(name), *last = gdb_python_text(expr_last_part(name));
-	cleanup_free char *look = str_fmt("python print(*entries(%s, %s))", location, last);
+	cleanup_free char *look = str_fmt("python print(*fred_altered['entries'](%s, %s))", location, last);
 	cleanup_free char *entries = NULL;
 	cleanup_strv struct strv v = {0};
 	int r = ask(g, at, look, &entries, e);
