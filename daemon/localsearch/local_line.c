@@ -162,6 +162,7 @@ struct line_search {
 	uint64_t arrivals; /* at that, from the base up to there */
 	uint64_t steps; /* from there to after the transition */
 	uint64_t turn; /* address of the instruction that made it */
+	bool contradicts; /* the state before that is bad, too */
 };
 
 static bool state_equal_registers(const struct user_regs_struct *a, const struct user_regs_struct *b)
@@ -361,8 +362,10 @@ static int find_turn(struct line_search *w, struct err *e)
 			r = local_evaluate(l, &copy, &bad, &words, e);
 	}
 	trace_kill(&copy);
-	if (!r && bad && w->steps > 1)
+	if (!r && bad && w->steps > 1) {
 		r = is_good_before(w, &bad, e);
+		w->contradicts = !r && !bad;
+	}
 	return r ? -1 : !bad;
 }
 
@@ -482,7 +485,7 @@ static int find(struct line_search *w, const struct trace_local_place *place, st
 	return r;
 }
 
-int local_statement(struct local *l, struct trace *begin, struct err *e)
+int local_statement(struct local *l, struct trace *begin, bool *contradicts, struct err *e)
 {
 	struct line_search w = {.l = l, .begin = begin};
 	struct trace_local_place place = l->place;
@@ -490,6 +493,7 @@ int local_statement(struct local *l, struct trace *begin, struct err *e)
 	struct saved saved;
 	int r = 1;
 
+	*contradicts = false;
 	l->r->statement = (struct trace_local_statement){0};
 	if (!local_can_walk(l))
 		return 0;
@@ -498,6 +502,7 @@ int local_statement(struct local *l, struct trace *begin, struct err *e)
 		return -1;
 	l->hurry = false;
 	r = find(&w, &place, e);
+	*contradicts = w.contradicts;
 	drop_base(&w);
 	restore(l, &saved);
 	l->r->later_evaluations += l->r->evaluations - evaluations;

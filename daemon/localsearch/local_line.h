@@ -15,8 +15,9 @@
 int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct err *e);
 /*
  * The transition of l->r was found. begin stands at the beginning of the segment, with no slots set, and is not moved.
- * Sets r->turn_pc, r->turn_hits and r->statement as far as they can be known.
+ * Sets r->turn_pc, r->turn_hits and r->statement as far as they can be known. *contradicts: the state before the
+ * transition is bad when it is gone to again.
  */
-int local_statement(struct local *l, struct trace *begin, struct err *e);
+int local_statement(struct local *l, struct trace *begin, bool *contradicts, struct err *e);
 
 #endif

@@ -109,6 +109,16 @@ bool local_same_words(const struct local *l, const struct trace *a, const struct
 	return s.valid && !changed(l, b, &s);
 }
 
+void local_add_contents(const struct local *l, const struct trace *t, uint64_t *sum)
+{
+	struct snapshot s;
+
+	take(l, t, &s);
+	for (size_t i = 0; s.valid && i < s.len; i++)
+		*sum = (*sum ^ s.data[i]) * 0x100000001b3u; /* FNV-1a */
+	*sum = (*sum ^ s.valid) * 0x100000001b3u;
+}
+
 static int check_ended(struct local *l, struct trace *t, bool at_end_slot, bool *ended, struct err *e)
 {
 	if (l->ops->cancelled && l->ops->cancelled(l->ctx))

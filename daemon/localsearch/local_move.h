@@ -45,6 +45,8 @@ enum local_move {
 bool local_watchable(const struct local *l);
 /* Are the words that the expression reads at the left end known, and the same in both states? Then so is its value. */
 bool local_same_words(const struct local *l, const struct trace *a, const struct trace *b);
+/* Adds what the words hold in t to *sum, which tells one way of their contents from another. */
+void local_add_contents(const struct local *l, const struct trace *t, uint64_t *sum);
 /* Sets the slots for the end of the segment. */
 int local_arm_end(struct local *l, struct trace *t, struct err *e);
 /*

@@ -20,6 +20,7 @@
 #define NEAR_S 2 /* of recorded time that is gone over for a few looks more */
 #define LOOKS_MIN 32
 #define WATCHES TRACE_SLOTS
+#define TRIES 2 /* from change to change, before it is looked at event by event */
 
 struct following {
 	const struct follow *f;
@@ -37,6 +38,8 @@ struct following {
 	enum search_value latest;
 	uint64_t latest_event;
 	bool skipped; /* not each event was looked at */
+	bool missed; /* the value at the end is not that of the last change */
+	bool no_changes; /* go event by event */
 };
 
 static struct replay_ctl *ctl(const struct following *w)
@@ -302,6 +305,24 @@ static void hear(struct following *w)
 	}
 }
 
+/*
+ * All threads wait at `until`: has it the value of the last change that was seen? The kernel changes memory without a
+ * hit, and a processor may miss one (localsearch/local_last.c).
+ */
+static int check_end(struct following *w)
+{
+	struct expr_value v;
+	enum pred_side side;
+
+	if (w->f->nth || __atomic_load_n(&ctl(w)->state, __ATOMIC_ACQUIRE) != REPLAY_PARKED)
+		return 0;
+	if (evaluate(w, &v))
+		return 1;
+	side = pred_side(w->f->pred, v.truth);
+	w->missed = side != PRED_NONE && side != w->r->last;
+	return 0;
+}
+
 /* One stop of one thread, which then goes on. 1: it cannot be followed any more. */
 static int take(struct following *w, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
@@ -370,6 +391,8 @@ static int by_changes(struct following *w, struct err *e)
 	if (!r)
 		r = wait_for_changes(w, e);
 	settle_latest(w);
+	if (!r && w->r->reached)
+		r = check_end(w);
 	w->r->at = ctl(w)->turn;
 	w->r->exact = !r && w->r->reached;
 	group_kill(&w->group);
@@ -433,7 +456,8 @@ static int run(struct following *w, struct err *e)
 		if (by_events(w, prefix < w->f->until ? prefix : w->f->until, e) || begin(w, e))
 			return -1;
 	}
-	if (is_late(w) || nav_at(n) >= w->f->until || w->over || !trace_words_pieces(&w->words, WATCHES, piece)) {
+	if (is_late(w) || w->no_changes || nav_at(n) >= w->f->until || w->over ||
+	    !trace_words_pieces(&w->words, WATCHES, piece)) {
 		if (by_events(w, w->f->until, e))
 			return -1;
 		w->r->at = nav_at(n);
@@ -445,16 +469,26 @@ static int run(struct following *w, struct err *e)
 	return r == 1 && !is_late(w) ? go_on_by_events(w, e) : r < 0 ? -1 : 0;
 }
 
+static int run_anew(struct following *w, struct err *e)
+{
+	*w->r = (struct follow_result){.last = PRED_NONE};
+	trace_budget_begin(&w->budget, w->f->budget_ns, w->f->nav->t.pid);
+	trace_budget_begin(&w->half, w->f->budget_ns / 2, w->f->nav->t.pid);
+	return run(w, e);
+}
+
 int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 {
 	struct following w = {.f = f, .r = r};
 	uint64_t start = clock_ns(), from = nav_at(f->nav);
-	int status;
+	int status = run_anew(&w, e);
 
-	*r = (struct follow_result){.last = PRED_NONE};
-	trace_budget_begin(&w.budget, f->budget_ns, f->nav->t.pid);
-	trace_budget_begin(&w.half, f->budget_ns / 2, f->nav->t.pid);
-	status = run(&w, e);
+	for (unsigned tries = 1; !status && w.missed; tries++) {
+		log_warn("at event %llu, the value is not that of the last change: %s", (unsigned long long)r->at,
+			 tries == TRIES ? "event by event" : "once more");
+		w = (struct following){.f = f, .r = r, .no_changes = tries == TRIES};
+		status = nav_goto(f->nav, from, e) ? -1 : run_anew(&w, e);
+	}
 	r->total_ns = clock_ns() - start;
 	log_info("from event %llu to %llu of %llu: %llu evaluations, %s%s", (unsigned long long)from,
 		 (unsigned long long)r->at, (unsigned long long)f->until, (unsigned long long)r->evaluations,

@@ -193,6 +193,38 @@ static void the_one_that_lasts(void **state)
 	finish(&g, &r);
 }
 
+/* As if the processor missed one hit in a look at what follows, or one in each. */
+static bool out_of_step_missing(struct trace *t, struct trace_words *words, struct question *q)
+{
+	struct trace_stop s;
+
+	if (t->aside && q->threshold && peek(t, words, ADDR(&counter), 8) == 40) {
+		OK(trace_cont(t, 0, NULL, &s, &e));
+		q->threshold--;
+	}
+	words->n = 0;
+	return out_of_step(t, words, q);
+}
+
+static void a_missed_hit(void **state)
+{
+	struct question q = {.bad = out_of_step_missing, .threshold = 1};
+	struct trace_local_params p = {.lasting = true};
+	struct trace_local_result r;
+	struct target g;
+	struct err why;
+
+	run(&g, scenario_pair, &q, p, &r, "the one that lasts, with a hit missed on the way");
+	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
+	assert_int_equal(value_at(&r, &counter, 8), 71);
+	assert_int_equal(value_at(&r, &other, 8), 70);
+	finish(&g, &r);
+	q.threshold = 1000;
+	assert_int_equal(search(&g, scenario_pair, &q, p, &r, &why), -1);
+	assert_int_equal(why.kind, ERR_HOST);
+	target_stop(&g);
+}
+
 /* What GDB would have to evaluate: a millisecond each, and it does not say what it reads. */
 static void dear_and_without_words(void **state)
 {
@@ -542,6 +574,7 @@ int main(void)
 		cmocka_unit_test(crash_on_the_way),
 		cmocka_unit_test(faults),
 		cmocka_unit_test(the_one_that_lasts),
+		cmocka_unit_test(a_missed_hit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
