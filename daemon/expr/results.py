@@ -180,8 +180,9 @@ def result_registers(function):
     result = function.type.target().strip_typedefs()
     if result.code == gdb.TYPE_CODE_VOID:
         return []
-    classes = classes_of_result(result)
-    return None if classes is None else take({"INTEGER": ["rax", "rdx"], "SSE": ["xmm0", "xmm1"]}, classes)
+    in_memory = is_in_memory(result)
+    classes = [] if in_memory else classes_of(result)
+    return None if in_memory is None or classes is None else take({"INTEGER": ["rax", "rdx"], "SSE": ["xmm0", "xmm1"]}, classes)
 
 
 def is_optimized(block):
@@ -205,9 +206,9 @@ def dropped_from(block, reg, seen):
     if key in seen:
         return True  # a recursive call alone uses nothing
     seen = seen | {key}
-    if not any(s.name == block.function.name for s in block.function.symtab.static_block()):
-        return False
     kept = leaves_result(block, reg)
+    if not any(s.name == block.function.name for s in block.function.symtab.static_block()):
+        return kept is False and reg in ("rax", "rdx") and is_optimized(block)  # at link time
     if kept or (kept is None and not is_optimized(block)):
         return False
     calls = references(block)
