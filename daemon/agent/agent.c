@@ -16,6 +16,9 @@ static const uint8_t operand_size[256] = {
 #define X(name, number, slots) [number] = 1,
 		AGENT_FLOATS(X)
 #undef X
+#define X(name, number) [number] = 1,
+			AGENT_WIDES(X)
+#undef X
 };
 
 unsigned agent_operand_size(uint8_t op)
@@ -24,17 +27,41 @@ unsigned agent_operand_size(uint8_t op)
 }
 
 /* How many slots an opcode needs on the stack. */
-static const uint8_t needs[256] = {
-	[AGENT_add] = 2,	  [AGENT_sub] = 2,	     [AGENT_mul] = 2,	       [AGENT_div_signed] = 2,
-	[AGENT_div_unsigned] = 2, [AGENT_rem_signed] = 2,    [AGENT_rem_unsigned] = 2, [AGENT_lsh] = 2,
-	[AGENT_rsh_signed] = 2,	  [AGENT_rsh_unsigned] = 2,  [AGENT_log_not] = 1,      [AGENT_bit_and] = 2,
-	[AGENT_bit_or] = 2,	  [AGENT_bit_xor] = 2,	     [AGENT_bit_not] = 1,      [AGENT_equal] = 2,
-	[AGENT_less_signed] = 2,  [AGENT_less_unsigned] = 2, [AGENT_ext] = 1,	       [AGENT_ref8] = 1,
-	[AGENT_ref16] = 1,	  [AGENT_ref32] = 1,	     [AGENT_ref64] = 1,	       [AGENT_if_goto] = 1,
-	[AGENT_end] = 1,	  [AGENT_dup] = 1,	     [AGENT_pop] = 1,	       [AGENT_zero_ext] = 1,
-	[AGENT_swap] = 2,	  [AGENT_rot] = 3,
+static const uint8_t needs[256] = {[AGENT_add] = 2,
+				   [AGENT_sub] = 2,
+				   [AGENT_mul] = 2,
+				   [AGENT_div_signed] = 2,
+				   [AGENT_div_unsigned] = 2,
+				   [AGENT_rem_signed] = 2,
+				   [AGENT_rem_unsigned] = 2,
+				   [AGENT_lsh] = 2,
+				   [AGENT_rsh_signed] = 2,
+				   [AGENT_rsh_unsigned] = 2,
+				   [AGENT_log_not] = 1,
+				   [AGENT_bit_and] = 2,
+				   [AGENT_bit_or] = 2,
+				   [AGENT_bit_xor] = 2,
+				   [AGENT_bit_not] = 1,
+				   [AGENT_equal] = 2,
+				   [AGENT_less_signed] = 2,
+				   [AGENT_less_unsigned] = 2,
+				   [AGENT_ext] = 1,
+				   [AGENT_ref8] = 1,
+				   [AGENT_ref16] = 1,
+				   [AGENT_ref32] = 1,
+				   [AGENT_ref64] = 1,
+				   [AGENT_if_goto] = 1,
+				   [AGENT_end] = 1,
+				   [AGENT_dup] = 1,
+				   [AGENT_pop] = 1,
+				   [AGENT_zero_ext] = 1,
+				   [AGENT_swap] = 2,
+				   [AGENT_rot] = 3,
 #define X(name, number, slots) [number] = (slots),
-	AGENT_FLOATS(X)
+				   AGENT_FLOATS(X)
+#undef X
+#define X(name, number) [number] = AGENT_WIDE_SLOTS,
+					   AGENT_WIDES(X)
 #undef X
 };
 
@@ -188,6 +215,22 @@ static void floating(struct machine *m, int op)
 	*a = agent_float((enum agent_op)op, *a, b);
 }
 
+static bool is_wide_op(int op)
+{
+	return op >= AGENT_wadd_high && op <= AGENT_wless_unsigned;
+}
+
+static enum agent_status wide(struct machine *m, int op)
+{
+	uint64_t *a = top(m, AGENT_WIDE_SLOTS - 1), out;
+
+	if (!agent_wide((enum agent_op)op, a, &out))
+		return AGENT_DIV_ZERO;
+	m->sp -= AGENT_WIDE_SLOTS - 1;
+	*a = out;
+	return AGENT_OK;
+}
+
 /* Two slots in, one out. */
 static enum agent_status binary(struct machine *m, int op)
 {
@@ -293,6 +336,8 @@ static enum agent_status step(struct machine *m, int op)
 	case AGENT_pick:
 		return pick(m);
 	default:
+		if (is_wide_op(op))
+			return wide(m, op);
 		if (!is_float_op(op))
 			return binary(m, op);
 		floating(m, op);

@@ -120,14 +120,39 @@ int agent_assemble(const char *listing, uint8_t **code, size_t *len, struct err 
 	X(fequal, 0xcc, 2)                                                                                             \
 	X(fless, 0xcd, 2)
 
+/*
+ * Of 128-bit integers a and b, whose slots are a's low and high word, then b's: one word of the result, or whether a is
+ * less. The other words are those of the opcodes for 64 bits.
+ */
+#define AGENT_WIDES(X)                                                                                                 \
+	X(wadd_high, 0xd0)                                                                                             \
+	X(wsub_high, 0xd1)                                                                                             \
+	X(wmul_high, 0xd2)                                                                                             \
+	X(wdiv_signed, 0xd3)                                                                                           \
+	X(wdiv_signed_high, 0xd4)                                                                                      \
+	X(wdiv_unsigned, 0xd5)                                                                                         \
+	X(wdiv_unsigned_high, 0xd6)                                                                                    \
+	X(wrem_signed, 0xd7)                                                                                           \
+	X(wrem_signed_high, 0xd8)                                                                                      \
+	X(wrem_unsigned, 0xd9)                                                                                         \
+	X(wrem_unsigned_high, 0xda)                                                                                    \
+	X(wless_signed, 0xdb)                                                                                          \
+	X(wless_unsigned, 0xdc)
+#define AGENT_WIDE_SLOTS 4
+
 enum agent_op {
 #define X(name, number, any) AGENT_##name = number,
 	AGENT_OPCODES(X) AGENT_FLOATS(X)
+#undef X
+#define X(name, number) AGENT_##name = number,
+	AGENT_WIDES(X)
 #undef X
 };
 
 /* Bytes of operand after an opcode; 0 also for one that is unknown. */
 unsigned agent_operand_size(uint8_t op);
+/* What an opcode of AGENT_WIDES makes of its slots. False: b is zero, and it is divided by that. */
+bool agent_wide(enum agent_op op, const uint64_t slot[AGENT_WIDE_SLOTS], uint64_t *out);
 /* What an opcode of AGENT_FLOATS makes of its slots; b: the upper one of two. */
 uint64_t agent_float(enum agent_op op, uint64_t a, uint64_t b);
 

@@ -68,7 +68,7 @@ static int compile(const struct scope *s, const char *text, uint8_t **code, size
 		return r;
 	r = refused(expr_compile(s->g, what, s->at, &x, e), s);
 	if (r == REFUSED)
-		return expr_float_compile(s->g, what, s->at, code, len, s->locals, e);
+		return expr_float_compile(s->g, what, s->at, code, len, s->locals, NULL, e);
 	if (r)
 		return r;
 	r = expr_type_is_scalar(&x.type) ? 0 : REFUSED;

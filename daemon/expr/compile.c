@@ -182,7 +182,8 @@ static int to_bytecode_with_members(struct gdb *g, const char *resolved, const s
 	return to_bytecode(g, placed, at, x, e);
 }
 
-/* Compiles the expression, or the address of it if it is a floating-point number and `number` is set. */
+/* Compiles the expression, or the address of it if it is a floating-point number or a 128-bit integer and
+ * `number` is set. */
 static int compile(struct gdb *g, const char *expr, bool number, const struct expr_place *at, struct expr_code *x,
 		   struct err *e)
 {
@@ -204,7 +205,7 @@ static int compile(struct gdb *g, const char *expr, bool number, const struct ex
 		return r;
 	if (check_no_type(g, expr, at->tid, at->frame, e))
 		return -1;
-	if (number && expr_type_is_floating(&x->type))
+	if (number && (expr_type_is_floating(&x->type) || expr_type_is_wide(&x->type)))
 		address = str_fmt("&(%s)", resolved);
 	return to_bytecode_with_members(g, address ? address : resolved, at, x, e);
 }

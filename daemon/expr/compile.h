@@ -49,7 +49,8 @@ void expr_place_fini(struct expr_place *p);
  *  -1  ERR_USAGE: a syntax error or an unknown symbol; others as gdb.h
  */
 int expr_compile(struct gdb *g, const char *expr, const struct expr_place *at, struct expr_code *out, struct err *e);
-/* The address of a float or double (expr_type_is_floating), the value of anything else. */
+/* The address of a float, double or 128-bit integer (expr_type_is_floating, expr_type_is_wide), the value of anything
+ * else. */
 int expr_compile_number(struct gdb *g, const char *expr, const struct expr_place *at, struct expr_code *out,
 			struct err *e);
 void expr_code_fini(struct expr_code *x);

@@ -75,33 +75,55 @@ static int compile(struct expr *x, struct gdb *g, const struct expr_place *at, s
 	}
 }
 
-/* Floating-point numbers. 0 or -1; 1: it cannot be compiled. */
+/* GDB does not compute with 128-bit integers. r: as expr_compile. */
+static bool is_too_wide(int r, const struct err *e)
+{
+	return r < 0 && gdb_reason_of(e) == GDB_TOO_WIDE;
+}
+
+/* Floating-point numbers and 128-bit integers. 0 or -1; 1: it cannot be compiled. */
 static int try_float(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
-	int r = expr_float_compile(g, x->text, at, &x->x.code, &x->x.len, &x->x.locals, e);
+	cleanup_free char *cast = NULL;
+	int r = expr_float_compile(g, x->text, at, &x->x.code, &x->x.len, &x->x.locals, &cast, e);
 
-	if (!r)
+	if (!r) {
 		r = expr_type_of(g, x->text, at->tid, at->frame, &x->x.type, e);
+		if (r && is_too_wide(r, e)) /* what else is no 128-bit integer is a comparison */
+			r = expr_type_of(g, cast ? cast : "1 == 1", at->tid, at->frame, &x->x.type, e);
+	}
 	if (!r)
 		return 0;
 	expr_code_fini(&x->x);
 	return gdb_dead(g) ? -1 : 1;
 }
 
+int expr_init_wide(struct expr *x, struct gdb *g, const char *text, const struct expr_place *at, struct err *e)
+{
+	int r;
+
+	*x = (struct expr){.given = xstrdup(text), .text = xstrdup(text), .compiled = true};
+	r = try_float(x, g, at, e);
+	x->locals = x->x.locals;
+	if (r)
+		expr_fini(x);
+	return r;
+}
+
 /*
- * GDB does not compile it (refused: as expr_compile has returned): with the methods of libstdc++ spelled out, or
+ * GDB does not compile it (refused, why: as expr_compile has returned): with the methods of libstdc++ spelled out, or
  * taken apart at its floating-point operators, it may be compiled after all: 0. Else 1, or -1.
  */
-static int try_otherwise(struct expr *x, struct gdb *g, const struct expr_place *at, int refused, struct err *e)
+static int try_otherwise(struct expr *x, struct gdb *g, const struct expr_place *at, int refused, struct err *why,
+			 struct err *e)
 {
 	cleanup_free char *text = NULL;
-	struct err why = {0};
 
 	if (expr_without_containers(g, x->text, at->tid, at->frame, &text, e) < 0)
 		return -1;
 	if (text) {
-		refused = expr_compile(g, text, at, &x->x, &why);
-		log_info("%s: as %s: %s", x->text, text, refused ? why.text : "compiled");
+		refused = expr_compile(g, text, at, &x->x, why);
+		log_info("%s: as %s: %s", x->text, text, refused ? why->text : "compiled");
 		if (refused >= 0) { /* not compiled: GDB evaluates it, or the arguments of its calls are compiled */
 			free(x->text);
 			x->text = steal_ptr(&text);
@@ -109,7 +131,7 @@ static int try_otherwise(struct expr *x, struct gdb *g, const struct expr_place 
 		if (!refused || gdb_dead(g))
 			return refused ? -1 : 0;
 	}
-	return refused == EXPR_NOT_COMPILABLE ? try_float(x, g, at, e) : 1;
+	return refused == EXPR_NOT_COMPILABLE || is_too_wide(refused, why) ? try_float(x, g, at, e) : 1;
 }
 
 /* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
@@ -119,7 +141,8 @@ static int try_frame(struct expr *x, struct gdb *g, const struct expr_place *at,
 	int r = compile(x, g, at, &why);
 
 	if (r == EXPR_NOT_COMPILABLE || (r < 0 && why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {
-		int other = try_otherwise(x, g, at, r, e);
+		struct err reason = why;
+		int other = try_otherwise(x, g, at, r, &reason, e);
 
 		if (other < 0)
 			return -1;

@@ -60,6 +60,10 @@ char *expr_value_text(const struct expr_value *v);
 int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct err *e);
 void expr_fini(struct expr *x);
 
+/* Compiles an expression with 128-bit integers, with which GDB does not compute (GDB_TOO_WIDE). 1: it cannot be; e says
+ * why. -1: GDB failed. */
+int expr_init_wide(struct expr *x, struct gdb *g, const char *text, const struct expr_place *at, struct err *e);
+
 /* Evaluates a compiled expression on the memory of pid, which must not be running. Never fails. */
 void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out);
 /*

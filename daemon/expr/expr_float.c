@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expr_float.c: see expr_float.h. A text is an operand that GDB compiles, a number, a float or double in memory, or two
- * such texts at the operator that binds least. What is no part of this grammar is refused, by GDB at the latest:
- * nothing is guessed. Numbers are converted as GDB converts them (agent_float.c).
+ * expr_float.c: see expr_float.h. A text is an operand that GDB compiles, a number, a float, double or 128-bit integer
+ * in memory, or two such texts at the operator that binds least. What is no part of this grammar is refused, by GDB at
+ * the latest: nothing is guessed. Numbers are converted as GDB converts them (agent_float.c).
  */
 #define LOG_DOMAIN "expr"
 #include "expr/expr_float.h"
@@ -16,40 +16,21 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "expr/compile.h"
+#include "expr/piece.h"
 #include "expr/rewrite.h"
 #include "expr/text.h"
 
 #define REFUSED 1
 #define DEPTH_MAX 32
 
-enum kind { SIGNED, UNSIGNED, POINTER, FLOAT, DOUBLE };
-
 struct builder {
 	struct gdb *g;
 	const struct expr_place *at;
 	int depth;
-	bool any; /* a floating-point number was there */
-};
-
-/* Bytecode that leaves one slot; without its `end`. */
-struct piece {
-	struct buf code;
-	enum kind kind;
+	bool any; /* a floating-point number or a 128-bit integer was there */
 };
 
 static int build(struct builder *p, const char *text, struct piece *out, struct err *e);
-
-static void piece_fini(struct piece *p)
-{
-	buf_fini(&p->code);
-}
-
-#define cleanup_piece __attribute__((cleanup(piece_fini)))
-
-static bool is_floating(const struct piece *p)
-{
-	return p->kind == FLOAT || p->kind == DOUBLE;
-}
 
 static int refuse(struct err *e, const char *text)
 {
@@ -61,34 +42,22 @@ static int refuse(struct err *e, const char *text)
 
 static void op(struct piece *p, enum agent_op o)
 {
-	buf_add_char(&p->code, (char)o);
+	code_op(&p->code, o);
 }
 
 static void op_with(struct piece *p, enum agent_op o, uint64_t operand, unsigned bytes)
 {
-	op(p, o);
-	while (bytes--)
-		buf_add_char(&p->code, (char)(operand >> (8 * bytes)));
+	code_op_with(&p->code, o, operand, bytes);
 }
 
-/* After what is there: the targets of jumps move along. */
 static void append(struct piece *p, const struct buf *code)
 {
-	const uint8_t *c = (const uint8_t *)code->data;
-	size_t base = p->code.len;
-
-	for (size_t i = 0, n; i < code->len; i += n) {
-		n = 1 + agent_operand_size(c[i]);
-		if (c[i] == AGENT_goto || c[i] == AGENT_if_goto)
-			op_with(p, (enum agent_op)c[i], (uint64_t)(c[i + 1] << 8 | c[i + 2]) + base, 2);
-		else
-			buf_add(&p->code, code->data + i, n);
-	}
+	code_append(&p->code, code);
 }
 
-static void to_floating(struct piece *p, enum kind as)
+static void to_floating(struct piece *p, enum piece_kind as)
 {
-	if (!is_floating(p))
+	if (!piece_is_floating(p))
 		op(p, p->kind == SIGNED ? AGENT_of_signed : AGENT_of_unsigned);
 	if (as == FLOAT && p->kind != FLOAT)
 		op(p, AGENT_round_float);
@@ -98,7 +67,9 @@ static void to_floating(struct piece *p, enum kind as)
 /* 0 or 1, by whether it is zero */
 static void to_truth(struct piece *p)
 {
-	if (is_floating(p)) {
+	if (piece_is_wide(p))
+		piece_to_nonzero(p);
+	if (piece_is_floating(p)) {
 		op_with(p, AGENT_const8, 0, 1);
 		op(p, AGENT_fequal);
 	} else {
@@ -106,6 +77,8 @@ static void to_truth(struct piece *p)
 	}
 	op(p, AGENT_log_not);
 	p->kind = SIGNED;
+	free(p->cast);
+	p->cast = NULL;
 }
 
 /* ---- operands ---- */
@@ -127,13 +100,17 @@ static int compiled(struct builder *p, const char *text, struct piece *out, stru
 
 	if (r)
 		return gdb_dead(p->g) ? -1 : REFUSED;
-	if (expr_type_is_scalar(&x.type) || expr_type_is_floating(&x.type))
+	if (expr_type_is_scalar(&x.type) || expr_type_is_floating(&x.type) || expr_type_is_wide(&x.type))
 		buf_add(&out->code, (char *)x.code, x.len - 1); /* without its `end` */
 	else
 		r = refuse(e, text);
 	out->kind = x.type.kind == EXPR_TYPE_POINTER ? POINTER : x.type.is_signed ? SIGNED : UNSIGNED;
 	if (!r && expr_type_is_floating(&x.type))
 		read_floating(p, x.type.size, out);
+	if (!r && expr_type_is_wide(&x.type)) {
+		piece_read_wide(out, x.type.is_signed);
+		p->any = true;
+	}
 	expr_code_fini(&x);
 	return r;
 }
@@ -259,8 +236,8 @@ static void connect(struct piece *out, struct piece *a, struct piece *b, bool is
 static void compare(struct piece *out, const char *o, struct piece *a, struct piece *b)
 {
 	struct piece *first = *o == '>' ? b : a, *second = *o == '>' ? a : b;
-	enum agent_op less = is_floating(a) ? AGENT_fless : AGENT_less_signed;
-	enum agent_op equal = is_floating(a) ? AGENT_fequal : AGENT_equal;
+	enum agent_op less = piece_is_floating(a) ? AGENT_fless : AGENT_less_signed;
+	enum agent_op equal = piece_is_floating(a) ? AGENT_fequal : AGENT_equal;
 
 	append(out, &first->code);
 	append(out, &second->code);
@@ -282,7 +259,7 @@ static void compare(struct piece *out, const char *o, struct piece *a, struct pi
 	out->kind = SIGNED;
 }
 
-static void compute(struct piece *out, char o, struct piece *a, struct piece *b, enum kind as)
+static void compute(struct piece *out, char o, struct piece *a, struct piece *b, enum piece_kind as)
 {
 	append(out, &a->code);
 	append(out, &b->code);
@@ -297,7 +274,7 @@ static int binary(struct builder *p, const char *text, const char *at, const str
 {
 	cleanup_free char *left = xstrndup(text, (size_t)(at - text)), *right = xstrdup(at + strlen(o->text));
 	cleanup_piece struct piece a = {0}, b = {0};
-	enum kind as;
+	enum piece_kind as;
 	bool compares;
 	int r = build(p, left, &a, e);
 
@@ -315,7 +292,14 @@ static int binary(struct builder *p, const char *text, const char *at, const str
 		compare(out, o->text, &a, &b);
 		return 0;
 	}
-	if ((!is_floating(&a) && !is_floating(&b)) || a.kind == POINTER || b.kind == POINTER || *o->text == '%')
+	if (piece_is_wide(&a) || piece_is_wide(&b)) {
+		if (a.kind == POINTER || b.kind == POINTER || piece_is_floating(&a) || piece_is_floating(&b))
+			return refuse(e, text);
+		piece_compute_wide(out, o->text, &a, &b);
+		return 0;
+	}
+	if ((!piece_is_floating(&a) && !piece_is_floating(&b)) || a.kind == POINTER || b.kind == POINTER ||
+	    *o->text == '%')
 		return refuse(e, text);
 	as = a.kind == DOUBLE || b.kind == DOUBLE ? DOUBLE : FLOAT;
 	to_floating(&a, as);
@@ -331,13 +315,19 @@ static int binary(struct builder *p, const char *text, const char *at, const str
 
 static int cast_to(struct piece *out, const struct expr_type *t, const char *text, struct err *e)
 {
-	if (expr_type_is_floating(t)) {
+	if (expr_type_is_wide(t) && !piece_is_floating(out) && out->kind != POINTER) {
+		piece_to_wide(out, t->is_signed ? WIDE_SIGNED : WIDE_UNSIGNED);
+		return 0;
+	}
+	if (expr_type_is_floating(t) && !piece_is_wide(out)) {
 		to_floating(out, t->size == 4 ? FLOAT : DOUBLE);
 		return 0;
 	}
 	if (!expr_type_is_scalar(t) || t->kind == EXPR_TYPE_BOOL || t->kind == EXPR_TYPE_POINTER)
 		return refuse(e, text);
-	if (is_floating(out))
+	if (piece_is_wide(out))
+		piece_to_narrow(out);
+	if (piece_is_floating(out))
 		op(out, t->is_signed || t->size < 8 ? AGENT_to_signed : AGENT_to_unsigned);
 	if (t->size < 8)
 		op_with(out, t->is_signed ? AGENT_ext : AGENT_zero_ext, 8u * t->size, 1);
@@ -358,6 +348,9 @@ static int cast(struct builder *p, const char *text, const char *after, struct p
 	r = build(p, after, out, e);
 	if (!r)
 		r = cast_to(out, &t, text, e);
+	p->any |= piece_is_wide(out);
+	free(out->cast);
+	out->cast = steal_ptr(&as_type);
 	expr_type_fini(&t);
 	return r;
 }
@@ -382,7 +375,13 @@ static int prefixed(struct builder *p, const char *text, struct piece *out, stru
 	if (*text == '!') {
 		to_truth(out);
 		op(out, AGENT_log_not);
-	} else if (!is_floating(out)) {
+	} else if (piece_is_wide(out) && *text == '-') {
+		cleanup_piece struct piece zero = {0}, of = *out;
+
+		*out = (struct piece){0};
+		op_with(&zero, AGENT_const8, 0, 1);
+		piece_compute_wide(out, text, &zero, &of);
+	} else if (!piece_is_floating(out) && !piece_is_wide(out)) {
 		return refuse(e, text);
 	} else if (*text == '-') {
 		op(out, AGENT_neg);
@@ -405,7 +404,7 @@ static int build_trimmed(struct builder *p, const char *text, struct piece *out,
 		r = compiled(p, text, out, e);
 	if (r <= 0)
 		return r;
-	out->code.len = 0;
+	out->code.len = out->high.len = 0;
 	at = split_at(text, &o);
 	return at ? binary(p, text, at, o, out, e) : prefixed(p, text, out, e);
 }
@@ -430,22 +429,24 @@ static int build(struct builder *p, const char *text, struct piece *out, struct 
 }
 
 int expr_float_compile(struct gdb *g, const char *text, const struct expr_place *at, uint8_t **code, size_t *len,
-		       struct expr_locals *locals, struct err *e)
+		       struct expr_locals *locals, char **cast, struct err *e)
 {
 	cleanup_free char *absolute = NULL;
 	struct builder p = {.g = g, .at = at};
 	cleanup_piece struct piece whole = {0};
 	int r = build(&p, text, &whole, e);
 
-	if (!r && (!p.any || is_floating(&whole)))
+	if (!r && (!p.any || piece_is_floating(&whole) || piece_is_wide(&whole)))
 		r = refuse(e, text);
 	if (!r && expr_rewrite_absolute(g, text, at->tid, at->frame, &absolute, locals, e) < 0)
 		r = -1;
 	if (r)
 		return r;
+	if (cast)
+		*cast = steal_ptr(&whole.cast);
 	op(&whole, AGENT_end);
 	*len = whole.code.len;
 	*code = (uint8_t *)buf_steal(&whole.code);
-	log_info("%s: compiled with floating-point numbers, %zu bytes", text, *len);
+	log_info("%s: compiled with floating-point or 128-bit numbers, %zu bytes", text, *len);
 	return 0;
 }

@@ -250,3 +250,8 @@ char *expr_type_format(const struct expr_type *t, int64_t value)
 		return t->is_signed ? str_fmt("%" PRId64, value) : str_fmt("%" PRIu64, (uint64_t)value);
 	}
 }
+
+bool expr_type_is_wide(const struct expr_type *t)
+{
+	return t->kind == EXPR_TYPE_OTHER && t->size == 16 && has_word(t->definition, "__int128");
+}

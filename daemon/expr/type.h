@@ -42,6 +42,8 @@ void expr_type_fini(struct expr_type *type);
 bool expr_type_is_scalar(const struct expr_type *type);
 /* A float or double, or a reference to one. */
 bool expr_type_is_floating(const struct expr_type *type);
+/* A 128-bit integer, or a reference to one. */
+bool expr_type_is_wide(const struct expr_type *type);
 
 /* Works out kind and signedness from GDB's text of a type without typedefs. Pure. */
 void expr_type_classify(struct expr_type *type);

@@ -13,7 +13,7 @@ static const struct {
 	const char *text;
 	enum gdb_reason reason;
 } refusals[] = {
-	{"not available on integers of more than", GDB_REFUSED},
+	{"not available on integers of more than", GDB_TOO_WIDE},
 	{"optimized out", GDB_OPTIMIZED_OUT},
 	{"Cannot access memory at address", GDB_NO_VALUE},
 	{"cannot access memory at address", GDB_NO_VALUE},

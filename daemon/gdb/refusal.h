@@ -17,6 +17,7 @@ enum gdb_reason {
 	GDB_NO_RETURN_TYPE, /* of a function without debug information */
 	GDB_NO_TYPE, /* of a variable without debug information */
 	GDB_IS_TYPE, /* a type was given where an expression is wanted */
+	GDB_TOO_WIDE, /* GDB 13 does not compute with 128-bit integers */
 	GDB_NOT_RUNNING, /* there is no process any more */
 };
 

@@ -17,6 +17,7 @@
 #include "expr/casts.h"
 #include "expr/compile.h"
 #include "expr/containers.h"
+#include "expr/expr.h"
 #include "expr/libc_calls.h"
 #include "expr/rewrite.h"
 #include "expr/statics.h"
@@ -128,8 +129,34 @@ static int prepare_for_gdb(struct look *l, struct question *q, const struct expr
 	return 0;
 }
 
-/* Evaluates an expression that has no side effects. One that may have some is left to a copy (q->in_copy). */
-static int evaluate_pure(struct look *l, struct question *q, const struct expr_place *at, struct err *e)
+/* GDB does not compute with the numbers that are in it (q->why). pid: of the process that it looks at. 1: nor does
+ * fred. */
+static int evaluate_wide(struct look *l, struct question *q, const struct expr_place *at, pid_t pid, struct err *e)
+{
+	struct expr_value v;
+	struct err why;
+	struct expr x;
+	int r = expr_init_wide(&x, l->g, text_of(q), at, &why);
+
+	if (r) {
+		if (r < 0)
+			*e = why;
+		return r;
+	}
+	expr_eval_memory(&x, pid, &v);
+	if (v.truth == SEARCH_ERROR)
+		err_set(&q->why, ERR_NOT_FOUND, "%s", v.text);
+	else
+		q->value = expr_value_text(&v);
+	expr_fini(&x);
+	return 0;
+}
+
+/*
+ * Evaluates an expression that has no side effects, in this process. One that may have some is left to a copy
+ * (q->in_copy).
+ */
+static int evaluate_pure(struct look *l, struct question *q, const struct expr_place *at, pid_t pid, struct err *e)
 {
 	struct expr_code x;
 	int r;
@@ -143,12 +170,16 @@ static int evaluate_pure(struct look *l, struct question *q, const struct expr_p
 		expr_code_fini(&x);
 		return evaluate(l, q, at->tid, at->frame, e);
 	}
+	if (gdb_reason_of(&q->why) == GDB_TOO_WIDE) {
+		r = evaluate_wide(l, q, at, pid, e);
+		return r > 0 ? refuse(l, q, at->tid, at->frame, e) : r;
+	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	q->in_copy = r == EXPR_NOT_COMPILABLE || (q->why.kind == ERR_USAGE && strchr(text_of(q), '('));
 	return q->in_copy ? prepare_for_gdb(l, q, at, e) : refuse(l, q, at->tid, at->frame, e);
 }
 
-static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t tid, struct err *e)
+static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t pid, pid_t tid, struct err *e)
 {
 	cleanup_place struct expr_place at = {0};
 	int frame;
@@ -157,7 +188,7 @@ static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t
 	    expr_place_init(&at, l->g, tid, frame, e))
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (evaluate_pure(l, &q[i], &at, e))
+		if (evaluate_pure(l, &q[i], &at, pid, e))
 			return -1;
 	return 0;
 }
@@ -175,10 +206,10 @@ static int first_round(struct look *l, struct question *q, size_t n, struct err 
 	if (l->at.pc) {
 		if (look_attach_copy(l, &copy, e))
 			return -1;
-		r = evaluate_all_pure(l, q, n, 0, e);
+		r = evaluate_all_pure(l, q, n, copy, 0, e);
 		return look_drop(l, copy, r ? &why : e) || r ? -1 : 0;
 	}
-	if (look_attach(l, e) || evaluate_all_pure(l, q, n, l->tid, e))
+	if (look_attach(l, e) || evaluate_all_pure(l, q, n, l->nav.t.pid, l->tid, e))
 		return -1;
 	return gdb_detach(l->g, e);
 }

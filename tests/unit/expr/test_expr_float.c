@@ -147,7 +147,7 @@ static char *ours(struct live *l, const char *text, int *r)
 	struct err e = {0};
 	size_t len;
 
-	*r = expr_float_compile(l->gdb, text, &l->at, &code, &len, &locals, &e);
+	*r = expr_float_compile(l->gdb, text, &l->at, &code, &len, &locals, NULL, &e);
 	if (*r)
 		return e.text[0] ? NULL : xstrdup("no reason");
 	assert_int_equal(agent_run(code, len, &live_agent_ops, &mem, &out), AGENT_OK);
@@ -217,7 +217,7 @@ static void test_memory(void **state)
 		struct err e = {0};
 		size_t len;
 
-		assert_int_equal(expr_float_compile(l->gdb, t[i].text, &l->at, &code, &len, &locals, &e), 0);
+		assert_int_equal(expr_float_compile(l->gdb, t[i].text, &l->at, &code, &len, &locals, NULL, &e), 0);
 		assert_false(locals.any);
 		assert_int_equal(agent_run(code, len, &live_agent_ops, &mem, &out), AGENT_OK);
 		assert_int_equal(out.ranges_n, t[i].n);
