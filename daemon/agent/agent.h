@@ -145,7 +145,7 @@ enum agent_op {
 	AGENT_OPCODES(X) AGENT_FLOATS(X)
 #undef X
 #define X(name, number) AGENT_##name = number,
-	AGENT_WIDES(X)
+		AGENT_WIDES(X)
 #undef X
 };
 

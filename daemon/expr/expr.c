@@ -75,35 +75,12 @@ static int compile(struct expr *x, struct gdb *g, const struct expr_place *at, s
 	}
 }
 
-/* GDB does not compute with 128-bit integers. r: as expr_compile. */
-static bool is_too_wide(int r, const struct err *e)
-{
-	return r < 0 && gdb_reason_of(e) == GDB_TOO_WIDE;
-}
-
-/* Floating-point numbers and 128-bit integers. 0 or -1; 1: it cannot be compiled. */
-static int try_float(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
-{
-	cleanup_free char *cast = NULL;
-	int r = expr_float_compile(g, x->text, at, &x->x.code, &x->x.len, &x->x.locals, &cast, e);
-
-	if (!r) {
-		r = expr_type_of(g, x->text, at->tid, at->frame, &x->x.type, e);
-		if (r && is_too_wide(r, e)) /* what else is no 128-bit integer is a comparison */
-			r = expr_type_of(g, cast ? cast : "1 == 1", at->tid, at->frame, &x->x.type, e);
-	}
-	if (!r)
-		return 0;
-	expr_code_fini(&x->x);
-	return gdb_dead(g) ? -1 : 1;
-}
-
 int expr_init_wide(struct expr *x, struct gdb *g, const char *text, const struct expr_place *at, struct err *e)
 {
 	int r;
 
 	*x = (struct expr){.given = xstrdup(text), .text = xstrdup(text), .compiled = true};
-	r = try_float(x, g, at, e);
+	r = expr_float_code(g, text, at, &x->x, e);
 	x->locals = x->x.locals;
 	if (r)
 		expr_fini(x);
@@ -131,7 +108,9 @@ static int try_otherwise(struct expr *x, struct gdb *g, const struct expr_place 
 		if (!refused || gdb_dead(g))
 			return refused ? -1 : 0;
 	}
-	return refused == EXPR_NOT_COMPILABLE || is_too_wide(refused, why) ? try_float(x, g, at, e) : 1;
+	return refused == EXPR_NOT_COMPILABLE || expr_is_too_wide(refused, why)
+		       ? expr_float_code(g, x->text, at, &x->x, e)
+		       : 1;
 }
 
 /* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */

@@ -450,3 +450,24 @@ int expr_float_compile(struct gdb *g, const char *text, const struct expr_place 
 	log_info("%s: compiled with floating-point or 128-bit numbers, %zu bytes", text, *len);
 	return 0;
 }
+
+bool expr_is_too_wide(int r, const struct err *e)
+{
+	return r < 0 && gdb_reason_of(e) == GDB_TOO_WIDE;
+}
+
+int expr_float_code(struct gdb *g, const char *text, const struct expr_place *at, struct expr_code *code, struct err *e)
+{
+	cleanup_free char *cast = NULL;
+	int r = expr_float_compile(g, text, at, &code->code, &code->len, &code->locals, &cast, e);
+
+	if (!r) {
+		r = expr_type_of(g, text, at->tid, at->frame, &code->type, e);
+		if (expr_is_too_wide(r, e)) /* what else is no 128-bit integer is a comparison */
+			r = expr_type_of(g, cast ? cast : "1 == 1", at->tid, at->frame, &code->type, e);
+	}
+	if (!r)
+		return 0;
+	expr_code_fini(code);
+	return gdb_dead(g) ? -1 : 1;
+}
