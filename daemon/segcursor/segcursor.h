@@ -164,12 +164,23 @@ int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t most, uint64_
 int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e);
 /* To the last stop of b in the segment. 1: there is none. */
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
+/* Which segments may have stops. */
+struct segcur_far {
+	uint64_t to; /* it goes on up to this event at most; up to there no other thread moves, and no memory is mapped
+		      */
+	/* Called with each event after which there may be stops, ascending. NULL: it ends at the first one. */
+	void (*maybe)(void *ctx, uint64_t event);
+	void *ctx;
+	uint64_t at; /* up to this event it is known, and with `found` there may be stops after it */
+	bool found;
+};
 /*
  * t, a copy of the thread that moves after event n of the target, on memory of its own, stands inside the segment: are
- * there stops of b on the rest of its way? 0: none; 1: not known.
+ * there stops of b on the rest of its way, and in the segments after it? *f: to, maybe and ctx are set. Nobody knows
+ * where t is then.
  */
-int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const struct process_view *view,
-		    struct breaks *b, struct err *e);
+int segcur_go_far(struct target *target, uint64_t n, struct trace *t, const struct process_view *view, struct breaks *b,
+		  struct segcur_far *f, struct err *e);
 /* To the last stop of b before now. 1: there is none. */
 int segcur_back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* A change of watched words: by the instruction at pc, the hits-th time that the segment comes there; values by slot.

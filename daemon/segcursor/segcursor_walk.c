@@ -11,8 +11,6 @@
 #include "trace/budget.h"
 #include "visibility/shim_frames.h"
 
-#define REST_NS 2000000000ull /* after this time, the walk is checked again from its beginning */
-
 /* The goal of a walk, and when it gives up. */
 struct walker {
 	struct segcur *in;
@@ -539,31 +537,4 @@ int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err
 	segcur_drop(&t);
 	*k = w.ask.arrivals + rest;
 	return r;
-}
-
-int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const struct process_view *view,
-		    struct breaks *b, struct err *e)
-{
-	struct segcur in = {.n = n,
-			    .visibility = *view->visibility,
-			    .shim_frames = view->shim_frames,
-			    .seg = {.t = target, .n = n, .tid = t->tid}};
-	struct walker walker = {.in = &in, .is_goal = is_state};
-	struct trace_walk w = {0};
-	struct trace there = {0};
-	struct segcur_look look = {0};
-	int r;
-
-	if (segcur_has_conditions(b))
-		segcur_look_for_true(&in, t->pid, b, &look);
-	if (!segcur_conditions_walkable(&in, b))
-		return 1;
-	if (segment_find_gadget(t->pid, &in.seg.gadget, e))
-		return -1;
-	trace_budget_begin(&walker.budget, REST_NS, t->pid);
-	r = walk_or_leave(&walker, t, &w, b, &there, e);
-	segcur_drop(&there);
-	if (r == SEGCUR_WALK_OVER && in.look && !w.resumed)
-		return look.last || (w.ask.places && w.ask.arrivals);
-	return r < 0 ? -1 : r != SEGCUR_WALK_OVER || w.ask.arrivals || w.ask.changes || w.resumed;
 }

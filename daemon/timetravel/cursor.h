@@ -30,6 +30,7 @@ struct cursor_last {
 	bool many; /* not all stops after the event were counted: it is the kth or a later one */
 	bool all; /* each segment with stops is added to `maybe` */
 	uint64_t written, writes; /* after event `written`, watched words were written so often without a change */
+	uint64_t all_writes; /* such writes, and stops, in all segments since one was left for that */
 	uint64_t patience; /* no more often than that: then the rest of the segment is left */
 	uint64_t *maybe; /* events of later segments that may have changes, ascending; malloc'd */
 	size_t maybes;

@@ -260,16 +260,26 @@ static int run_past(struct cursor *t, uint64_t to, struct stop *stop, struct err
 	return r;
 }
 
-/*
- * Watched words are written very often in this segment: if the rest of it may have stops, it is noted for a later walk.
- */
-static int leave_hot(struct cursor *t, struct cursor_last *last, uint64_t event, struct err *e)
+static void note_maybe(void *ctx, uint64_t event)
 {
-	int r = t->ops->may_stop(t, e);
+	cursor_maybe(ctx, event);
+}
+
+/*
+ * Watched words are written very often here: the segments that may have stops from here on are noted for a later walk.
+ * *at: the event up to which that is done, at most `to`.
+ */
+static int leave_hot(struct cursor *t, struct cursor_last *last, uint64_t to, uint64_t *at, struct err *e)
+{
+	struct segcur_far far = {.to = to, .maybe = note_maybe, .ctx = last};
+	uint64_t here = nav_at(t->nav);
+	int r = t->ops->may_stop(t, &far, e);
 
 	if (r > 0)
-		cursor_maybe(last, event);
+		cursor_maybe(last, here);
+	*at = r ? here + 1 : far.at;
 	last->patience = last->patience / 2 > WRITES_LEAST ? last->patience / 2 : WRITES_LEAST;
+	last->all_writes = 0;
 	return r < 0 ? -1 : 0;
 }
 
@@ -292,11 +302,11 @@ static int last_stop(struct cursor *t, uint64_t to, struct cursor_last *last, st
 		t->count = NULL;
 		if (r || is_over(&stop) || !is_left(last, &stop, nav_at(t->nav)))
 			continue;
-		at = nav_at(t->nav);
-		if (stop.kind == STOP_HOT && leave_hot(t, last, at, e))
+		at = nav_at(t->nav) + 1;
+		if (stop.kind == STOP_HOT && leave_hot(t, last, to, &at, e))
 			return -1;
-		r = run_past(t, at + 1, &stop, e);
-		if (!r && at + 1 < to)
+		r = run_past(t, at, &stop, e);
+		if (!r && at < to)
 			stop.kind = 0;
 	}
 	return r;

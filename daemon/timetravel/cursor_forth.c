@@ -23,8 +23,8 @@ struct hot {
 	bool unknown; /* nothing tells whether it has */
 };
 
-/* Up to the next event, where nothing watched changes. */
-static int pass_unwatched(struct cursor *t, struct hot *h, struct stop *stop, struct err *e)
+/* Up to event `to`, before which nothing watched changes. */
+static int pass_unwatched(struct cursor *t, struct hot *h, uint64_t to, struct stop *stop, struct err *e)
 {
 	struct group_slot watch[BREAKS_WATCHES];
 	int r;
@@ -32,7 +32,7 @@ static int pass_unwatched(struct cursor *t, struct hot *h, struct stop *stop, st
 	memcpy(watch, t->breaks.watch, sizeof(watch));
 	memset(t->breaks.watch, 0, sizeof(watch));
 	t->patience = 0;
-	r = t->ops->run(t, 0, cursor_event(t) + 1, stop, e);
+	r = t->ops->run(t, 0, to, stop, e);
 	memcpy(t->breaks.watch, watch, sizeof(watch));
 	h->patience = h->patience / 2 > WRITES_LEAST ? h->patience / 2 : WRITES_LEAST;
 	return r;
@@ -52,15 +52,16 @@ static int pass_inside(struct cursor *t, struct stop *stop, struct err *e)
 	return cursor_cross(t, &none, e);
 }
 
-static int pass_hot(struct cursor *t, struct hot *h, struct stop *stop, struct err *e)
+static int pass_hot(struct cursor *t, struct hot *h, uint64_t until, struct stop *stop, struct err *e)
 {
 	uint64_t here = cursor_event(t);
-	int may = h->event == here ? 1 : t->ops->may_stop(t, e);
+	struct segcur_far far = {.to = until};
+	int may = h->event == here ? 1 : t->ops->may_stop(t, &far, e);
 
 	if (may < 0)
 		return -1;
 	if (!may)
-		return pass_unwatched(t, h, stop, e);
+		return pass_unwatched(t, h, far.at, stop, e);
 	if (h->event == here)
 		return pass_inside(t, stop, e);
 	h->event = here;
@@ -87,7 +88,7 @@ static int run_patiently(struct cursor *t, uint64_t until, struct stop *stop, st
 		t->patience = patience_of(t, &h);
 		r = t->ops->run(t, 0, known ? cursor_event(t) + 1 : until, stop, e);
 		if (!r && stop->kind == STOP_HOT)
-			r = pass_hot(t, &h, stop, e);
+			r = pass_hot(t, &h, until, stop, e);
 	} while (!r && stop->kind == STOP_LIMIT && t->mode == CURSOR_GROUP && cursor_event(t) < until);
 	t->patience = 0;
 	return r;

@@ -13,9 +13,12 @@
 
 /* Ends looking: no thread is held, no copy lives. The process may be anywhere. */
 int cursor_leave(struct cursor *t, struct err *e);
-/* CURSOR_GROUP, in a segment: may there be stops up to its end? 1, 0, -1, or that nothing can find that out. */
+/*
+ * CURSOR_GROUP, in a segment: may there be stops up to its end? 1, 0, -1, or that nothing can find that out. 0: it is
+ * known up to event f->at, which is at most f->to (segcur_go_far).
+ */
 #define CURSOR_MAY_UNKNOWN 2
-int cursor_may_stop(struct cursor *t, struct err *e);
+int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e);
 /* A copy of the thread that moved last, with memory of its own. */
 int cursor_copy(struct cursor *t, struct trace *copy, struct err *e);
 /* To event n, then inside the segment after it. 1: that has no visible state; the process stands at n. */
@@ -49,6 +52,8 @@ void cursor_maybe(struct cursor_last *last, uint64_t event);
 /* Does an event after `from`, up to `to`, map or unmap memory, so that it is not known what a word was before? 1, 0 or
  * -1. */
 int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e);
+/* Does the event? */
+bool cursor_changes_memory(const struct rlog_rec *r);
 
 /* forks.c: the first event after `from` at which the process becomes its child, or the last one up to `to`; 0: there
  * is none. */

@@ -42,7 +42,7 @@ struct cursor_ops {
 	int (*to_counted)(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop,
 			  struct err *e);
 	/* cursor_may_stop. */
-	int (*may_stop)(struct cursor *t, struct err *e);
+	int (*may_stop)(struct cursor *t, struct segcur_far *f, struct err *e);
 	int (*count_stops)(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 	int (*back_over)(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e);
 	int (*walk_until)(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits,

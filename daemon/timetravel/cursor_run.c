@@ -16,6 +16,7 @@
 #define STOPS_ASK 256
 #define MANY_OF_ALL 50 /* stops in a segment: it is known for one with stops then */
 #define MANY_LATER 16 /* the same if the last stop is wanted, and SEGCUR_MANY are counted already */
+#define WRITES_IN_ALL 1200u /* and stops: if segments have few each, it is quicker to walk through the next ones */
 #define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
 
 struct run {
@@ -26,6 +27,7 @@ struct run {
 	struct breaks_words words; /* of what is watched, as they were... */
 	uint64_t words_at; /* ... after this event */
 	uint64_t written, writes; /* after event `written`, words were written so often without a stop */
+	uint64_t all_writes; /* in all segments */
 	struct shim_call shim_call;
 	int held; /* a signal that waits for the end of its step; 0: none */
 	uint32_t notify;
@@ -96,7 +98,7 @@ void cursor_maybe(struct cursor_last *last, uint64_t event)
 	last->maybe[last->maybes++] = event;
 }
 
-static bool changes_memory(const struct rlog_rec *r)
+bool cursor_changes_memory(const struct rlog_rec *r)
 {
 	static const long calls[] = {SYS_mmap,	 SYS_munmap,	       SYS_brk,
 				     SYS_mremap, SYS_madvise,	       SYS_shmat,
@@ -121,7 +123,7 @@ int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e)
 	if (timeline_walk_init(&w, t->nav->t.tl, from + 1, e))
 		return -1;
 	for (uint64_t n = from; n < to && !found && (r = timeline_walk_next(&w, &ev, e)) > 0; n++)
-		found = changes_memory(&ev.ev.rec);
+		found = cursor_changes_memory(&ev.ev.rec);
 	timeline_walk_fini(&w);
 	return r < 0 ? -1 : found;
 }
@@ -132,7 +134,9 @@ static int note_write_forth(struct run *r, uint64_t event)
 	if (r->written != event)
 		r->writes = 0;
 	r->written = event;
-	if (++r->writes == r->t->patience)
+	r->all_writes++;
+	if (++r->writes == r->t->patience ||
+	    (r->t->patience && r->t->patience <= SEGCUR_WRITES && r->all_writes > WRITES_IN_ALL))
 		*r->stop = (struct stop){.kind = STOP_HOT};
 	return 0;
 }
@@ -153,7 +157,8 @@ static int note_write(struct run *r, uint64_t event, struct err *e)
 	}
 	if (remapped > 0)
 		cursor_maybe(c, event);
-	if (++c->writes > c->patience)
+	c->all_writes++;
+	if (++c->writes > c->patience || c->all_writes > WRITES_IN_ALL)
 		*r->stop = (struct stop){.kind = STOP_HOT};
 	return remapped < 0 ? -1 : 0;
 }
@@ -282,9 +287,12 @@ static bool is_counted(struct run *r)
 		c->maybes = 0;
 	}
 	c->event = event;
-	if (!c->many)
-		*r->stop = (struct stop){0};
-	return !c->many;
+	if (c->many)
+		return false;
+	*r->stop = (struct stop){0};
+	if (++c->all_writes > WRITES_IN_ALL)
+		r->stop->kind = STOP_HOT;
+	return !r->stop->kind;
 }
 
 /* Past a stop that is none, at a breakpoint or after the write to a watched word, and on. */

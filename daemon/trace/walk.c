@@ -301,6 +301,20 @@ static void tell_changes(struct trace_walk *w)
 	w->told = w->ask.changes;
 }
 
+int trace_walk_tell(struct trace_walk *w, struct trace *t, struct err *e)
+{
+	uint64_t changes;
+
+	if (trace_read(t->pid, w->request + offsetof(struct replay_walk, changes), &changes, sizeof(changes), e))
+		return -1;
+	if (changes == w->told)
+		return 0;
+	if (read_answer(w, t, w->request, e))
+		return -1;
+	tell_changes(w);
+	return 0;
+}
+
 /* At an arrival: 1: it is what was asked for; 0: the log was full, and it goes on. */
 static int at_nth(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
@@ -367,7 +381,7 @@ static int clean_up(struct trace_walk *w, struct trace *t, uint64_t memory, stru
 	return unmap(w, t, memory, MEMORY, e);
 }
 
-int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)
+static int walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	struct walk_state s;
 	uint64_t memory = 0;
@@ -376,10 +390,8 @@ int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 	if (!w->enter || w->ask.places + (w->ask.goal != 0) > END_SLOT)
 		return WALK_CANNOT;
 	w->ask.maps = 0;
-	w->told = 0;
-	w->last_change = w->ask.nth_change;
-	plan_changes(w);
 	r = begin(w, t, &s, &memory, e);
+	w->request = memory;
 	if (r == -WALK_LEFT) /* not even begun */
 		return put_back(t, &s, s.r.rip, e) || clean_up(w, t, memory, e) ? -1 : WALK_LEFT;
 	if (r == 1)
@@ -399,4 +411,16 @@ int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 	else if (clean_up(w, t, memory, e))
 		return -1;
 	return -r;
+}
+
+int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)
+{
+	int r;
+
+	w->told = 0;
+	w->last_change = w->ask.nth_change;
+	plan_changes(w);
+	r = walk_go(w, t, e);
+	w->ask.nth_change = w->last_change; /* the next call begins with it */
+	return r;
 }

@@ -66,6 +66,7 @@ struct trace_walk {
 	 */
 	bool stays;
 	uint64_t memory; /* its own: what stayed; 0: nothing did */
+	uint64_t request; /* its own: where the copy has `ask` */
 	bool resumed; /* the caller's: arrivals and goals add up several calls of trace_walk_go; changes and log are the
 			 last call's */
 };
@@ -79,6 +80,8 @@ void trace_walk_want(struct trace_walk *w, const struct user_regs_struct *r);
  * After THERE and LEFT the copy's state is as if it had run natively.
  */
 int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e);
+/* Within ops->ended: ops->changes is called for the changes up to here. */
+int trace_walk_tell(struct trace_walk *w, struct trace *t, struct err *e);
 /* Was v the lower or upper half of the address to which a walk of this process has let the recorder return? Of the
  * last ones. */
 bool trace_walk_had(uint32_t v, unsigned upper);

@@ -17,6 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long rounds;
 static int zero;
 long total, rarely, count; /* changed by often(), by rare(), in each round */
+volatile long same; /* set in each round, to what it is */
 
 __attribute__((noinline)) void often(long i)
 {
@@ -30,6 +31,7 @@ __attribute__((noinline)) void rare(long i)
 
 static void call_at(long i)
 {
+	same = 7;
 	if (i % (rounds / OFTEN) == 0)
 		often(i / (rounds / OFTEN));
 	if (i == rounds / 2)

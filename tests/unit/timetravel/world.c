@@ -304,7 +304,7 @@ static int nth_from(struct segcur *in, const struct breaks *b, unsigned i, uint6
 	return 1;
 }
 
-static int may_stop(struct cursor *t, struct err *e)
+static int may_stop(struct cursor *t, struct segcur_far *f, struct err *e)
 {
 	return 1;
 }
