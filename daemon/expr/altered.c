@@ -42,13 +42,16 @@ static char *first_line(const char *text)
 	return *text && *text != '\n' ? xstrndup(text, strcspn(text, "\n")) : NULL;
 }
 
-int expr_altered(struct gdb *g, const struct expr_place *at, uint64_t address, char **how, struct err *e)
+int expr_altered(struct gdb *g, const struct expr_place *at, uint64_t address, const char *name, char **refusal,
+		 struct err *e)
 {
-	cleanup_free char *cmd = str_fmt("python print(fred_altered['altered'](%" PRIu64 ") or '')", address),
+	cleanup_free char *quoted = gdb_python_text(name);
+	cleanup_free char *cmd = str_fmt("python print(fred_altered['why_not'](%" PRIu64 ", %s) or '')", address,
+					 quoted),
 			  *text = NULL;
 	int r = ask(g, at, cmd, &text, e);
 
-	*how = r ? NULL : first_line(text);
+	*refusal = r ? NULL : first_line(text);
 	return r;
 }
 
@@ -79,19 +82,20 @@ const char *expr_last_part(const char *name)
 	return last;
 }
 
-int expr_altered_named(struct gdb *g, const struct expr_place *at, const char *name, char **how, struct err *e)
+int expr_altered_named(struct gdb *g, const struct expr_place *at, const char *functions, const char *name,
+		       char **refusal, struct err *e)
 {
-	cleanup_free char *location = gdb_python_text(name), *last = gdb_python_text(expr_last_part(name));
+	cleanup_free char *location = gdb_python_text(functions), *last = gdb_python_text(expr_last_part(functions));
 	cleanup_free char *look = str_fmt("python print(*fred_altered['entries'](%s, %s))", location, last);
 	cleanup_free char *entries = NULL;
 	cleanup_strv struct strv v = {0};
 	int r = ask(g, at, look, &entries, e);
 
-	*how = NULL;
+	*refusal = NULL;
 	if (r)
 		return r;
 	strv_split(&v, entries, " \n");
-	for (size_t i = 0; i < v.n && r >= 0 && !*how; i++)
-		r = expr_altered(g, at, strtoull(v.s[i], NULL, 10), how, e);
+	for (size_t i = 0; i < v.n && r >= 0 && !*refusal; i++)
+		r = expr_altered(g, at, strtoull(v.s[i], NULL, 10), name, refusal, e);
 	return r < 0 ? -1 : 0;
 }

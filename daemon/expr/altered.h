@@ -17,16 +17,18 @@ int expr_altered_begin(struct gdb *g, const struct expr_place *at, struct err *e
 /* GDB has called such a function since it was asked that last, by whatever name or operator: why is ERR_USAGE. */
 bool expr_altered_called(struct gdb *g, struct err *why);
 /*
- * The function that begins at the address: *how is NULL when it may be called, or says what is known (the caller's).
- * gcc names it with .isra, .constprop or .part; clang leaves its name, but its arguments come in other registers.
- * 1: GDB does not tell. -1: GDB failed.
+ * The function that begins at the address: *refusal is NULL when it may be called, or says why not, by this name (the
+ * caller's). gcc names it with .isra, .constprop or .part; clang leaves its name, but its arguments come in other
+ * registers. 1: GDB does not tell. -1: GDB failed.
  */
-int expr_altered(struct gdb *g, const struct expr_place *at, uint64_t address, char **how, struct err *e);
+int expr_altered(struct gdb *g, const struct expr_place *at, uint64_t address, const char *name, char **refusal,
+		 struct err *e);
 /*
- * The same of all functions that GDB finds by a name, whatever their scope: "size", "Ledger::size". *how tells of the
- * first one that may not be called. 1: GDB knows none.
+ * The same of all `functions` that GDB finds by these words, whatever their scope: "size", "Ledger::size". *refusal
+ * tells of the first one that may not be called. 1: GDB knows none.
  */
-int expr_altered_named(struct gdb *g, const struct expr_place *at, const char *name, char **how, struct err *e);
+int expr_altered_named(struct gdb *g, const struct expr_place *at, const char *functions, const char *name,
+		       char **refusal, struct err *e);
 /* After the scopes of a name: "size" of "Stack<a::b>::size". */
 const char *expr_last_part(const char *name);
 

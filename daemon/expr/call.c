@@ -375,11 +375,9 @@ struct checking {
 	bool bad; /* e says why */
 };
 
-static void refuse_altered(struct checking *c, const char *name, int name_len, const char *how)
+static void refuse(struct checking *c, const char *refusal)
 {
-	err_set(c->e, ERR_USAGE,
-		"%.*s cannot be called: the compiler has changed which arguments it takes or what it returns (%s)",
-		name_len, name, how);
+	err_set(c->e, ERR_USAGE, "%s", refusal);
 	c->bad = true;
 }
 
@@ -389,7 +387,7 @@ static void refuse_altered(struct checking *c, const char *name, int name_len, c
  */
 static int check_function(struct checking *c, const char *what, const char *name, int name_len)
 {
-	cleanup_free char *value = NULL, *how = NULL;
+	cleanup_free char *value = NULL, *shown = xstrndup(name, (size_t)name_len), *refusal = NULL;
 	struct err why;
 	const char *hex;
 	int r = refused(gdb_eval(c->s.g, what, c->s.at->tid, c->s.at->frame, 0, &value, &why), &c->s);
@@ -398,25 +396,25 @@ static int check_function(struct checking *c, const char *what, const char *name
 		return REFUSED;
 	hex = r ? NULL : address_in(value);
 	if (hex)
-		r = expr_altered(c->s.g, c->s.at, strtoull(hex, NULL, 16), &how, &why);
+		r = expr_altered(c->s.g, c->s.at, strtoull(hex, NULL, 16), shown, &refusal, &why);
 	if (r < 0)
 		*c->e = why;
-	if (how)
-		refuse_altered(c, name, name_len, how);
+	if (refusal)
+		refuse(c, refusal);
 	return r < 0 ? -1 : 0;
 }
 
 /* All functions that `functions` can mean may be called; else c->bad. REFUSED: there is none. -1: GDB failed. */
 static int check_named(struct checking *c, const char *functions, const char *name, int name_len)
 {
-	cleanup_free char *how = NULL;
+	cleanup_free char *shown = xstrndup(name, (size_t)name_len), *refusal = NULL;
 	struct err why;
-	int r = expr_altered_named(c->s.g, c->s.at, functions, &how, &why);
+	int r = expr_altered_named(c->s.g, c->s.at, functions, shown, &refusal, &why);
 
 	if (r < 0)
 		*c->e = why;
-	if (how)
-		refuse_altered(c, name, name_len, how);
+	if (refusal)
+		refuse(c, refusal);
 	return r < 0 ? -1 : r ? REFUSED : 0;
 }
 
