@@ -163,6 +163,37 @@ static void test_busy_thread(void)
 	step("busy thread");
 }
 
+#define SIGNALS 5000
+
+static void *changer(void *arg)
+{
+	struct sigaction runs = {.sa_handler = on_signal}, ignored = {.sa_handler = SIG_IGN};
+
+	sem_post(&ready);
+	while (sem_trywait(&stop)) {
+		CHECK(sigaction(SIGUSR1, &ignored, NULL) == 0);
+		CHECK(sigaction(SIGUSR1, &runs, NULL) == 0);
+	}
+	return arg;
+}
+
+/* The action is changed by one thread while another gets the signal: it runs the handler, or nothing. */
+static void test_changed_actions(void)
+{
+	pthread_t t;
+
+	install(0);
+	own_hits = 0;
+	NEED(pthread_create(&t, NULL, changer, NULL) == 0);
+	sem_wait(&ready);
+	for (int i = 0; i < SIGNALS; i++)
+		CHECK(pthread_kill(pthread_self(), SIGUSR1) == 0);
+	sem_post(&stop);
+	CHECK(pthread_join(t, NULL) == 0);
+	CHECK(own_hits == hits && hits <= SIGNALS);
+	step("action changed by another thread");
+}
+
 int main(void)
 {
 	NEED(pipe(ends) == 0);
@@ -171,5 +202,6 @@ int main(void)
 	test_eintr();
 	test_waiter();
 	test_busy_thread();
+	test_changed_actions();
 	return check_status();
 }

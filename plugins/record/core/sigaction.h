@@ -31,9 +31,14 @@ static inline int sig_is_sync(int sig)
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP;
 }
 
+static inline int action_has_handler(const struct ksigaction *act)
+{
+	return (unsigned long)act->handler > 1;
+}
+
 static inline int sig_has_handler(int sig)
 {
-	return (unsigned long)sig_user[sig].handler > 1;
+	return action_has_handler(&sig_user[sig]);
 }
 
 #define SIG_SETXID 33 /* glibc's */

@@ -33,24 +33,20 @@ void sig_deliver_pending(struct thr *t)
 	if (t->preempt.armed && !t->preempt.due)
 		interrupt_disarm(t);
 	while (t->pending) {
-		siginfo_t si;
-		uint64_t all = SIG_QUEUE_BLOCKS, old, sp;
+		struct delivery d;
+		uint64_t all = SIG_QUEUE_BLOCKS, old;
 		int taken;
 
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
-		taken = sig_queue_take(t, old | t->hidden, &si);
+		taken = sig_queue_take(t, old | t->hidden, &d.si);
 		if (!taken)
 			sig_queue_keep(t);
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
-		if (!taken)
+		if (!taken || !sig_has_action(t, &d))
 			continue;
-		if (!sig_has_handler(si.si_signo)) {
-			sig_without_handler(t, si.si_signo);
-			continue;
-		}
-		sp = sig_frame_for(t, si.si_signo, __builtin_frame_address(0));
-		sig_record(t, si.si_signo, &si, sp);
-		sig_call_handlers(t, &si, sp, 0, sig_own_call(t, __builtin_frame_address(0)));
+		d.frame = sig_frame_for(t, &d, __builtin_frame_address(0));
+		sig_record(t, &d);
+		sig_call_handlers(t, &d, 0, sig_own_call(t, __builtin_frame_address(0)));
 		t = self;
 	}
 }
@@ -167,6 +163,7 @@ static void queue(struct thr *t, int sig, const siginfo_t *si)
 void sig_entry(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
+	struct delivery d;
 
 	if (sig == SIGTRAP && (G.mode == SHIM_REPLAY ? seek_trap(si, ucv) : step_trap(si, ucv) || hot_trap(si, ucv)))
 		return;
@@ -198,16 +195,17 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 	}
 	if (held_keep(t, si))
 		return;
-	if (!sig_has_handler(sig)) {
-		if ((sig_is_sync(sig) || sig == SIGSYS) && !sig_user[sig].handler)
+	d.act = sig_user[sig];
+	if (!action_has_handler(&d.act)) {
+		if ((sig_is_sync(sig) || sig == SIGSYS) && !d.act.handler)
 			die_of(sig);
 		return;
 	}
 	if (!t || G.mode == SHIM_OFF) {
-		uint64_t mask = handler_mask(sig) | *(uint64_t *)&((ucontext_t *)ucv)->uc_sigmask;
+		uint64_t mask = handler_mask(sig, &d.act) | *(uint64_t *)&((ucontext_t *)ucv)->uc_sigmask;
 
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
-		sig_user[sig].handler(sig, si, ucv);
+		d.act.handler(sig, si, ucv);
 		return;
 	}
 	if (G.mode != SHIM_RECORD || setxid_signal(t, sig, si, ucv))
@@ -215,15 +213,16 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 	if (t->blocking) {
 		const ucontext_t *uc = ucv;
 		const void *wait = (void *)uc->uc_mcontext.gregs[REG_RSP];
-		uint64_t sp = sig_frame_for(t, sig, wait);
 		ucontext_t *call = sig_own_call(t, wait);
 
+		d.si = *si;
+		d.frame = sig_frame_for(t, &d, wait);
 		own_stack_enter(t, ucv);
 		t->blocking = 0; /* SIG_PREEMPT's handler blocks no signals, and nothing blocks that */
 		if (G.serial)
 			gil_unblock(t);
-		sig_record(t, sig, si, sp);
-		sig_call_handlers(t, si, sp, ucv, call);
+		sig_record(t, &d);
+		sig_call_handlers(t, &d, ucv, call);
 		t = self;
 		if (G.serial) {
 			t->clean = 0;

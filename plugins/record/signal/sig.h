@@ -3,6 +3,7 @@
 #ifndef FRED_RECORD_SIG_H
 #define FRED_RECORD_SIG_H
 
+#include "record/core/sigaction.h"
 #include "record/core/state.h"
 
 /* Runs the program's handler for a signal that a call raised. 0: it has none. */
@@ -13,18 +14,28 @@ void sig_deliver_pending(struct thr *t); /* recording */
 void sig_entry(int sig, siginfo_t *si, void *uc); /* the handler of the program's signals */
 
 /* --- sig_handlers.c --- */
+/*
+ * A signal that is delivered now. Its action is read once, since another thread may change it at any moment, and is in
+ * the SIGNAL record: sig_user may have another one when this is replayed.
+ */
+struct delivery {
+	siginfo_t si;
+	struct ksigaction act;
+	uint64_t frame; /* where its handler runs: address of its struct handler_frame */
+};
+
+/* Recording: reads the action. 0: it has no handler any more, and what the kernel does then has been done. */
+int sig_has_action(const struct thr *t, struct delivery *d);
 /* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the
  * wait. */
-uint64_t sig_frame_for(const struct thr *t, int sig, const void *here);
-void sig_record(struct thr *t, int sig, const siginfo_t *si, uint64_t frame); /* recording: writes the SIGNAL record */
-/* The signal has no handler any more: does what the kernel does. */
-void sig_without_handler(const struct thr *t, int sig);
+uint64_t sig_frame_for(const struct thr *t, const struct delivery *d, const void *here);
+void sig_record(struct thr *t, const struct delivery *d); /* recording: writes the SIGNAL record */
 /*
  * Calls the program's handlers for an asynchronous signal, whose record has been written or read, and for those that
- * wait besides. frame: where. uc: the kernel's, in whose frame this is, or NULL. call: see sig_own_call. The handlers
- * may change the registers and the mask that they find.
+ * wait besides. uc: the kernel's, in whose frame this is, or NULL. call: see sig_own_call. The handlers may change the
+ * registers and the mask that they find.
  */
-void sig_call_handlers(struct thr *t, const siginfo_t *si, uint64_t frame, ucontext_t *uc, ucontext_t *call);
+void sig_call_handlers(struct thr *t, const struct delivery *d, ucontext_t *uc, ucontext_t *call);
 int sig_deliver_replay(struct thr *t); /* replay: runs the handler, if the next record is a SIGNAL; 0: it is not */
 int sig_deliver_waiting(struct thr *t); /* the same where a record begins: also if it came in a wait before that */
 

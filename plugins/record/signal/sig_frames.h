@@ -24,14 +24,14 @@ static inline uint64_t frame_at(uint64_t sp)
 }
 
 /* What is blocked while the handler of a signal runs, as the program sees it, and as it is. */
-static inline uint64_t handler_blocks(int sig)
+static inline uint64_t handler_blocks(int sig, const struct ksigaction *act)
 {
-	return sig_user[sig].mask | ((sig_user[sig].flags & SA_NODEFER) ? 0 : SIG_BIT(sig));
+	return act->mask | ((act->flags & SA_NODEFER) ? 0 : SIG_BIT(sig));
 }
 
-static inline uint64_t handler_mask(int sig)
+static inline uint64_t handler_mask(int sig, const struct ksigaction *act)
 {
-	return handler_blocks(sig) & ~sig_never_blocked();
+	return handler_blocks(sig, act) & ~sig_never_blocked();
 }
 
 /*

@@ -33,7 +33,7 @@
 struct set_up {
 	siginfo_t si;
 	void (*fn)(int, siginfo_t *, void *);
-	uint64_t frame; /* address of its struct handler_frame */
+	uint64_t frame; /* as in struct delivery */
 	uint64_t before,
 		mask; /* before: the mask outside of the handler, as the handler sees it; mask: while it runs */
 	uint64_t hidden; /* t->hidden outside of the handler */
@@ -76,12 +76,12 @@ __asm__(".text\n.type signal_handler_called, @function\n"
 
 /* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the
  * wait. */
-uint64_t sig_frame_for(const struct thr *t, int sig, const void *here)
+uint64_t sig_frame_for(const struct thr *t, const struct delivery *d, const void *here)
 {
 	uint64_t sp = own_stack_program_sp(t, here);
 	uint64_t end = program_stack_end(t, sp ? sp : (uint64_t)here);
 
-	if ((sig_user[sig].flags & SA_ONSTACK) && end)
+	if ((d->act.flags & SA_ONSTACK) && end)
 		return frame_at(end);
 	return frame_at(sp ? sp - RED_ZONE : (uint64_t)here - FRAME_MARGIN);
 }
@@ -106,16 +106,16 @@ static __attribute__((always_inline)) inline void wipe_above(const struct handle
 		scrub_stack_bytes(n);
 }
 
-/* Payload: siginfo_t, address of the handler's stack and in its low bits how many run already, and FRAME_WAITS. */
-void sig_record(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
-{
-	uint64_t what = (uint64_t)sig;
-	struct {
-		siginfo_t si;
-		uint64_t place;
-	} p = {*si, sp | (t->handlers & FRAME_DEPTH) | (t->unrecorded ? FRAME_WAITS : 0)};
+/* The payload of a SIGNAL: the delivery, and in the low bits of `frame` how many handlers run already, and FRAME_WAITS.
+ */
+_Static_assert(sizeof(struct delivery) == sizeof(siginfo_t) + sizeof(struct ksigaction) + 8, "no padding");
 
-	_Static_assert(sizeof(p) == sizeof(*si) + 8, "no padding");
+void sig_record(struct thr *t, const struct delivery *d)
+{
+	uint64_t what = (uint64_t)d->si.si_signo;
+	struct delivery p = *d;
+
+	p.frame |= (t->handlers & FRAME_DEPTH) | (t->unrecorded ? FRAME_WAITS : 0);
 	ev_bytes(t, RLOG_SIGNAL, &what, 1, &p, sizeof(p));
 }
 
@@ -128,35 +128,36 @@ static int is_for_here(const struct thr *t, int waits)
 {
 	const uint8_t *p = t->log.rd;
 	struct rlog_rec r;
-	siginfo_t si;
 	uint64_t place;
 
-	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK ||
-	    r.payload_len != sizeof(si) + sizeof(place))
+	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || r.payload_len != sizeof(struct delivery))
 		shim_fail("the record of a signal is damaged");
-	__builtin_memcpy(&place, r.payload + sizeof(si), sizeof(place));
+	__builtin_memcpy(&place, r.payload + offsetof(struct delivery, frame), sizeof(place));
 	return ((place ^ t->handlers) & FRAME_DEPTH) == 0 && (waits || !(place & FRAME_WAITS));
 }
 
-static void take_signal(struct thr *t, siginfo_t *si, uint64_t *sp)
+static void take_signal(struct thr *t, struct delivery *d)
 {
 	struct rlog_rec r;
 
 	turn_take(t, &r, RLOG_SIGNAL);
-	__builtin_memcpy(si, r.payload, sizeof(*si));
-	__builtin_memcpy(sp, r.payload + sizeof(*si), 8);
-	*sp &= ~(uint64_t)(FRAME_DEPTH | FRAME_WAITS);
-	si->si_signo = (int)r.op[0];
+	__builtin_memcpy(d, r.payload, sizeof(*d));
+	d->frame &= ~(uint64_t)(FRAME_DEPTH | FRAME_WAITS);
+	if (r.op[0] - 1 >= 64 || !action_has_handler(&d->act))
+		shim_fail("the record of a signal is damaged");
+	d->si.si_signo = (int)r.op[0];
 	turn_done(t);
-	if (!sig_has_handler((int)r.op[0]))
-		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
 }
 
-/* SA_RESETHAND, or the program has changed its mind since the signal came: what the kernel does. */
-void sig_without_handler(const struct thr *t, int sig)
+/* None: SA_RESETHAND, or the program has changed its mind since the signal came. */
+int sig_has_action(const struct thr *t, struct delivery *d)
 {
-	if (!sig_user[sig].handler)
+	int sig = d->si.si_signo;
+
+	d->act = sig_user[sig];
+	if (!d->act.handler)
 		raw3(SYS_tgkill, raw0(SYS_getpid), t->tid, sig); /* a replay may signal its own process only */
+	return action_has_handler(&d->act);
 }
 
 /* The state of a thread at what the first of these signals interrupts. */
@@ -205,31 +206,30 @@ static void interrupted_goes_on(struct thr *t, const struct interrupted *was)
 }
 
 /* Where the next one's handler runs, once `top` has been set up. */
-static uint64_t frame_on(const struct thr *t, const struct set_up *top, int sig)
+static uint64_t frame_on(const struct thr *t, const struct set_up *top, const struct ksigaction *act)
 {
-	uint64_t end = (sig_user[sig].flags & SA_ONSTACK) ? program_stack_end(t, top->frame) : 0;
+	uint64_t end = (act->flags & SA_ONSTACK) ? program_stack_end(t, top->frame) : 0;
 
 	return frame_at(end ? end : top->frame - RED_ZONE);
 }
 
 /* before, blocked: what is blocked outside of the handler, as it sees it; what is blocked where it begins. */
-static void set_up(struct thr *t, struct set_up *s, const siginfo_t *si, uint64_t frame, uint64_t before,
-		   uint64_t blocked)
+static void set_up(struct thr *t, struct set_up *s, const struct delivery *d, uint64_t before, uint64_t blocked)
 {
-	struct ksigaction *u = &sig_user[si->si_signo];
+	int sig = d->si.si_signo;
 
-	s->si = *si;
-	s->fn = u->handler;
-	s->frame = frame;
+	s->si = d->si;
+	s->fn = d->act.handler;
+	s->frame = d->frame;
 	s->before = before;
-	s->mask = handler_mask(si->si_signo) | blocked;
+	s->mask = handler_mask(sig, &d->act) | blocked;
 	s->hidden = t->hidden;
-	t->hidden |= handler_blocks(si->si_signo) & sig_never_blocked();
+	t->hidden |= handler_blocks(sig, &d->act) & sig_never_blocked();
 	t->handlers++;
 	program_stack_save(t, &s->alt);
-	if (u->flags & SA_RESETHAND) {
-		u->handler = (void *)0;
-		sig_apply(si->si_signo);
+	if (d->act.flags & SA_RESETHAND) {
+		sig_user[sig].handler = (void *)0;
+		sig_apply(sig);
 	}
 }
 
@@ -244,43 +244,41 @@ static void let_in(const struct set_up *s)
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &every_signal, 0, 8);
 }
 
-static int next_recorded(struct thr *t, const struct set_up *top, siginfo_t *si, uint64_t *frame)
+static int next_recorded(struct thr *t, const struct set_up *top, struct delivery *d)
 {
 	let_in(top);
-	while (t->queue.n && sig_queue_take(t, top->mask | t->hidden, si)) {
-		if (sig_has_handler(si->si_signo)) {
-			*frame = frame_on(t, top, si->si_signo);
-			sig_record(t, si->si_signo, si, *frame);
-			return 1;
-		}
-		sig_without_handler(t, si->si_signo);
+	while (t->queue.n && sig_queue_take(t, top->mask | t->hidden, &d->si)) {
+		if (!sig_has_action(t, d))
+			continue;
+		d->frame = frame_on(t, top, &d->act);
+		sig_record(t, d);
+		return 1;
 	}
 	return 0;
 }
 
-static int next_replayed(struct thr *t, siginfo_t *si, uint64_t *frame)
+static int next_replayed(struct thr *t, struct delivery *d)
 {
 	if (!turn_next_is(t, RLOG_SIGNAL) || !is_for_here(t, 0))
 		return 0;
-	take_signal(t, si, frame);
+	take_signal(t, d);
 	return 1;
 }
 
-static int next(struct thr *t, const struct set_up *top, siginfo_t *si, uint64_t *frame)
+static int next(struct thr *t, const struct set_up *top, struct delivery *d)
 {
-	return G.mode == SHIM_REPLAY ? next_replayed(t, si, frame) : next_recorded(t, top, si, frame);
+	return G.mode == SHIM_REPLAY ? next_replayed(t, d) : next_recorded(t, top, d);
 }
 
 /* Sets up the signals that come next. When there is no room for more, they wait for an event of the handler. */
 static void set_up_more(struct thr *t, struct set_ups *all)
 {
-	siginfo_t si;
-	uint64_t frame;
+	struct delivery d;
 
-	while (all->n < SETS_MAX && next(t, &all->of[all->n - 1], &si, &frame)) {
+	while (all->n < SETS_MAX && next(t, &all->of[all->n - 1], &d)) {
 		const struct set_up *top = &all->of[all->n - 1];
 
-		set_up(t, &all->of[all->n], &si, frame, top->mask, top->mask);
+		set_up(t, &all->of[all->n], &d, top->mask, top->mask);
 		all->n++;
 	}
 }
@@ -371,12 +369,12 @@ static void forget_left(struct set_ups *all, uint64_t sp)
 		__builtin_memmove(all->of, all->of + 1, --all->n * sizeof(all->of[0]));
 }
 
-void sig_call_handlers(struct thr *t, const siginfo_t *si, uint64_t frame, ucontext_t *uc, ucontext_t *call)
+void sig_call_handlers(struct thr *t, const struct delivery *d, ucontext_t *uc, ucontext_t *call)
 {
 	const struct interrupted interrupted = interrupted_state(t);
-	int restarts = (sig_user[si->si_signo].flags & SA_RESTART) != 0;
+	int restarts = (d->act.flags & SA_RESTART) != 0;
 	struct set_ups *all = own_stack_sets(t);
-	uint64_t old, was, hidden = t->hidden, bottom;
+	uint64_t old, was, hidden = t->hidden, frame = d->frame, bottom;
 
 	if (is_below(__builtin_frame_address(0), frame + sizeof(struct handler_frame) + 512))
 		shim_fail("a signal handler's stack is not where it was when recording");
@@ -390,7 +388,7 @@ void sig_call_handlers(struct thr *t, const siginfo_t *si, uint64_t frame, ucont
 		t->hidden |= *t->wait_mask & sig_never_blocked();
 	forget_left(all, frame);
 	bottom = all->n++;
-	set_up(t, &all->of[bottom], si, frame, old, (t->wait_mask ? *t->wait_mask : old) & ~sig_never_blocked());
+	set_up(t, &all->of[bottom], d, old, (t->wait_mask ? *t->wait_mask : old) & ~sig_never_blocked());
 	all->of[bottom].hidden = hidden;
 	for (uint64_t i = bottom;; i--) {
 		set_up_more(t, all);
@@ -414,8 +412,7 @@ void sig_call_handlers(struct thr *t, const siginfo_t *si, uint64_t frame, ucont
 
 static int deliver_replay(struct thr *t, int waits)
 {
-	siginfo_t si;
-	uint64_t sp;
+	struct delivery d;
 
 	/*
 	 * looks only, without turn_peek: a thread that runs in a donated turn is not at its next event yet; a yield
@@ -423,8 +420,8 @@ static int deliver_replay(struct thr *t, int waits)
 	 */
 	if (!turn_next_is(t, RLOG_SIGNAL) || !is_for_here(t, waits))
 		return 0;
-	take_signal(t, &si, &sp);
-	sig_call_handlers(t, &si, sp, 0, sig_own_call(t, __builtin_frame_address(0)));
+	take_signal(t, &d);
+	sig_call_handlers(t, &d, 0, sig_own_call(t, __builtin_frame_address(0)));
 	return 1;
 }
 

@@ -58,7 +58,7 @@ int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*f
 	*mask |= t->hidden;
 	f->uc.uc_mcontext.fpregs = n ? (void *)fp : 0;
 	program_stack_save(t, &f->uc.uc_stack);
-	t->hidden |= handler_blocks(sig) & sig_never_blocked();
+	t->hidden |= handler_blocks(sig, &sig_user[sig]) & sig_never_blocked();
 	own_stack_leave(t, __builtin_frame_address(0));
 	slot = own_stack_slot(t, (uint64_t)f);
 	signal_handler_runs(sig, &f->info, &f->uc, f, fn, slot);
