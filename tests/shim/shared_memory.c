@@ -184,6 +184,46 @@ static void test_spin(struct shared *s)
 	step("spinning");
 }
 
+static sem_t woken;
+static int never[2];
+
+/* Runs first, lets the main thread run until that spins, and sleeps from then on. */
+static void *sleeper(void *arg)
+{
+	struct timespec ms = {0, 1000000};
+	char byte;
+
+	nanosleep(&ms, NULL);
+	sem_post(&woken);
+	for (int i = 0; i < 5; i++)
+		sched_yield();
+	CHECK(read(never[0], &byte, 1) == 0);
+	return arg;
+}
+
+static void test_spin_beside_sleeper(struct shared *s)
+{
+	struct timespec later = {0, 60000000}; /* probably after that */
+	pthread_t t;
+
+	NEED(pipe(never) == 0 && sem_init(&woken, 0, 0) == 0);
+	if (fork() == 0) {
+		close(never[1]);
+		nanosleep(&later, NULL);
+		atomic_store(&s->futex, 1);
+		_exit(0);
+	}
+	NEED(pthread_create(&t, NULL, sleeper, NULL) == 0);
+	sem_wait(&woken);
+	while (atomic_load(&s->futex) != 1)
+		;
+	close(never[1]);
+	CHECK(pthread_join(t, NULL) == 0);
+	wait_all(1);
+	atomic_store(&s->futex, 0);
+	step("spinning beside a sleeping thread");
+}
+
 static void test_robust(struct shared *s)
 {
 	int status;
@@ -315,6 +355,7 @@ int main(void)
 	test_anonymous(s);
 	test_ping_pong(s);
 	test_spin(s);
+	test_spin_beside_sleeper(s);
 	test_robust(s);
 	test_calls(s);
 	test_posix();

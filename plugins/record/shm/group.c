@@ -88,10 +88,13 @@ void group_enter(struct thr *t)
 {
 	struct slot *s;
 
-	if (!G.group || group.held || G.mode != SHIM_RECORD)
+	if (!G.group || G.mode != SHIM_RECORD)
 		return;
 	s = &group.p->slot[group.me - 1];
-	s->tid = (uint32_t)t->tid;
+	/* the process may have the turn already, taken by a thread that sleeps now */
+	__atomic_store_n(&s->tid, (uint32_t)t->tid, __ATOMIC_RELAXED);
+	if (group.held)
+		return;
 	if (!take_turn()) {
 		group_queue(s);
 		await_turn(s);
