@@ -35,6 +35,7 @@ static const char *const call_names[] = {
 	[RLOG_CALL_OUTPUT] = "descriptor of the output",
 	[RLOG_CALL_NO_MEMORY] = "memory refused",
 	[RLOG_CALL_JOINS] = "runs one at a time from here on",
+	[RLOG_CALL_CPUID] = "cpuid",
 };
 
 /* The operands of an event, sorted by meaning. */

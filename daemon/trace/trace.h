@@ -60,7 +60,7 @@ struct trace_stop {
 /* A fault of the program's own: the kernel raised it, and nothing of ours works by it. */
 bool trace_is_fault(const struct trace_stop *s);
 /*
- * Does the thread stand at rdtsc, or at one of those that the recorder has changed to be rdmsr or wrmsr
+ * Does the thread stand at rdtsc, or at one of those that the recorder has changed to be rdmsr, wrmsr or wbinvd
  * (plugins/record/input/patch.c)? Their faults have si_code SI_KERNEL.
  */
 bool trace_at_input(struct trace *t);

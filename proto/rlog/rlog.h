@@ -238,6 +238,7 @@ enum rlog_call {
 				  or error (+ 2) */
 	RLOG_CALL_JOINS = 16, /* at the end of an event of a thread that ran side by side with others: from here on it
 				 waits for its turn, before it goes on in the program (a CALL without CALLRET) */
+	RLOG_CALL_CPUID = 17, /* cpuid: eax and ebx; payload: ecx and edx (8 bytes) */
 };
 
 /*

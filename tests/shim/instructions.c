@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instructions.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp and rdpid, with all registers and
+ * instructions.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp, rdpid and cpuid, with all registers and
  * widths, in the program, in a library and in its constructor, in code that is made at run time, by threads and children. Bytes that look like them are left alone.
  *
  * NONDET-OUTPUT
@@ -11,6 +11,7 @@
 #include <cpuid.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -195,6 +196,27 @@ static void test_made(void)
 	step("code that is made at run time");
 }
 
+/* Which processor this is differs: a replay is not bound to the recorded ones. */
+static void number_processors(void)
+{
+	cpu_set_t all, one;
+	unsigned a, b, c, d;
+
+	NEED(sched_getaffinity(0, sizeof(all), &all) == 0);
+	for (int i = 0; i < CPU_SETSIZE; i++) {
+		if (!CPU_ISSET(i, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(i, &one);
+		if (sched_setaffinity(0, sizeof(one), &one))
+			continue;
+		__cpuid_count(1, 0, a, b, c, d);
+		printf("processor %d: %x %x\n", i, a, b >> 24);
+	}
+	CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
+	step("processors");
+}
+
 static void *thread(void *arg)
 {
 	for (int i = 0; i < 20; i++)
@@ -226,6 +248,7 @@ int main(int argc, char **argv)
 		printf("processor %llu\n", (unsigned long long)p);
 	}
 	step("the program");
+	number_processors();
 	test_made();
 	snprintf(path, sizeof(path), "%s.so", argv[0]);
 	so = dlopen(path, RTLD_NOW);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp, rdpid. A byte of each is
- * changed, which makes it a privileged instruction: it faults, and the handler of the fault makes an event of it
+ * patch.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp, rdpid, cpuid. A byte of each
+ *is changed, which makes it a privileged instruction: it faults, and the handler of the fault makes an event of it
  * (tsc.c). The length stays the same, and the new bytes tell which instruction it was:
  *
  *	rdrand, rdseed	0f c7 /6, /7 with a register	0f 32 f0..ff	rdmsr
  *	rdtsc		0f 31				0f 30		wrmsr
  *	rdtscp		0f 01 f9			0f 32 01
  *	rdpid		f3 0f c7 /7 with a register	f3 0f 32 f8..ff
+ *	cpuid		0f a2				0f 09		wbinvd
  *
  * Text is searched when it is mapped, in a replay as when recording; code that the program has generated, when the
  * program makes it executable (mprotect). The bytes may be a part of another instruction. In a function whose bounds
  * are known (.eh_frame), they are changed if decoding the function from its start to its end finds an instruction that
  * begins there. Elsewhere, all ways to decode the text before them must agree that an instruction begins there. They
  * are then changed if the code after them uses a result as that of such an instruction is used; if it does not, an
- * rdrand is noted. Intel's manual, volume 2; LSB, "Exception Frames".
+ * rdrand is noted. A cpuid is left alone there. Intel's manual, volume 2; LSB, "Exception Frames".
  */
 #include "record/core/maps.h"
 #include "record/core/memory.h"
@@ -116,7 +117,7 @@ static unsigned pattern(const uint8_t *p, const uint8_t *end)
 {
 	if (end - p < 2)
 		return 0;
-	if (p[1] == 0x31)
+	if (p[1] == 0x31 || p[1] == 0xa2)
 		return 2;
 	if (end - p < 3)
 		return 0;
@@ -139,7 +140,8 @@ static unsigned stop_length(const uint8_t *p, const struct insn *i)
 		}
 		return n + (mod == 1 ? 1 : mod == 2 || rm == 5 ? 4 : 0);
 	}
-	if (two && (i->op == 0x05 || i->op == 0x0b || (i->op >= 0x30 && i->op <= 0x34) || i->op == 0xaa))
+	if (two &&
+	    (i->op == 0x05 || i->op == 0x09 || i->op == 0x0b || (i->op >= 0x30 && i->op <= 0x34) || i->op == 0xaa))
 		return i->op_at + 1u;
 	if (i->map == 0 && (i->op == 0xcd || (i->op >= 0xe4 && i->op <= 0xe7)))
 		return i->op_at + 2u;
@@ -313,6 +315,8 @@ static void change(struct image *im, uint8_t *p)
 		return;
 	if (p[1] == 0x31) {
 		p[1] = 0x30;
+	} else if (p[1] == 0xa2) {
+		p[1] = 0x09;
 	} else if (p[1] == 0xc7) {
 		p[1] = 0x32;
 	} else {
@@ -349,8 +353,8 @@ static void consider_alone(struct image *im, const uint8_t *start, const uint8_t
 {
 	int random = p[1] == 0xc7;
 
-	if (!may_begin(start, end, p) || !begins_surely(start, end, p, !im->n) || (p > start && p[-1] == 0xf3) ||
-	    (p > start + 1 && p[-2] == 0xf3))
+	if (p[1] == 0xa2 || !may_begin(start, end, p) || !begins_surely(start, end, p, !im->n) ||
+	    (p > start && p[-1] == 0xf3) || (p > start + 1 && p[-2] == 0xf3))
 		return;
 	if (is_used(p, end, random))
 		change(im, p);
@@ -391,7 +395,7 @@ static int may_have(const uint8_t *p)
 	memcpy(&a, p, sizeof(a));
 	memcpy(&b, p + 1, sizeof(b));
 	a = equal(a, 0x0f);
-	return a && (a & (equal(b, 0xc7) | equal(b, 0x31) | equal(b, 0x01)));
+	return a && (a & (equal(b, 0xc7) | equal(b, 0x31) | equal(b, 0x01) | equal(b, 0xa2)));
 }
 
 __attribute__((noinline)) void patch_search(struct image *im, uint8_t *p, uint8_t *end, uint64_t vaddr)
@@ -418,7 +422,7 @@ const uint8_t *patch_find(const uint8_t *p, const uint8_t *end, int random)
 			p += 7;
 			continue;
 		}
-		if (*p == 0x0f && pattern(p, end) && (p[1] == 0xc7) == random &&
+		if (*p == 0x0f && pattern(p, end) && p[1] != 0xa2 && (p[1] == 0xc7) == random &&
 		    (is_used(p, end, random) || (may_begin(start, end, p) && begins_surely(start, end, p, 1))))
 			return p;
 	}

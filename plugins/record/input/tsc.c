@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsc.c: the program's own rdtsc and rdtscp, rdrand, rdseed and rdpid: each is an event.
+ * tsc.c: the program's own rdtsc and rdtscp, rdrand, rdseed, rdpid and cpuid: each is an event.
  *
  * Those that stand in the text of programs and libraries are changed so that they fault (patch.c). In serial
  * recordings the kernel raises SIGSEGV for each rdtsc of a thread, wherever it is (PR_SET_TSC). The recorder's stamps
@@ -16,6 +16,7 @@
 #include "record/input/input.h"
 #include "record/sched/gil.h"
 
+#include <cpuid.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -34,12 +35,17 @@ long tsc_set(struct thr *t, long how)
 
 /* ---- instructions that fault ---- */
 
-enum input_kind { INPUT_NONE, INPUT_TSC, INPUT_TSCP, INPUT_RAND, INPUT_SEED, INPUT_PID };
+enum input_kind { INPUT_NONE, INPUT_TSC, INPUT_TSCP, INPUT_RAND, INPUT_SEED, INPUT_PID, INPUT_CPUID };
 
 struct input {
 	enum input_kind kind;
 	unsigned len, width; /* bytes: of the instruction, of its register */
 	unsigned reg; /* as the processor numbers them */
+};
+
+struct result {
+	uint64_t value; /* of cpuid: eax, and ebx above it */
+	uint32_t more[2]; /* the processor, or whether there was a number; of cpuid: ecx and edx */
 };
 
 /* As the processor has them, and as patch.c changes them. */
@@ -66,11 +72,13 @@ static struct input input_at(const uint8_t *pc)
 		in.kind = INPUT_TSCP;
 	else if (*p == 0x32 && p[1] >= 0xf0)
 		in.kind = p[1] < 0xf8 ? INPUT_RAND : f3 ? INPUT_PID : INPUT_SEED;
+	else if (*p == 0x09)
+		in.kind = INPUT_CPUID;
 	if (in.kind >= INPUT_RAND)
 		in.reg |= p[1] & 7;
 	if (in.kind == INPUT_PID)
 		in.width = 8;
-	in.len = (unsigned)(p - pc) + (in.kind == INPUT_TSC ? 1 : 2);
+	in.len = (unsigned)(p - pc) + (in.kind == INPUT_TSC || in.kind == INPUT_CPUID ? 1 : 2);
 	return in;
 }
 
@@ -99,65 +107,90 @@ static uint64_t tsc_now(void)
 DRAW(rdrand)
 DRAW(rdseed)
 
-/* The instruction's present result. more: the processor, or whether there was a number. */
-static uint64_t input_now(const struct input *in, uint32_t *more)
+/* What cpuid gives differs between the processors of a machine: their numbers, and how they share caches. */
+static struct result cpuid_now(const greg_t *g)
+{
+	uint32_t a, b;
+	struct result r;
+
+	__cpuid_count((uint32_t)g[REG_RAX], (uint32_t)g[REG_RCX], a, b, r.more[0], r.more[1]);
+	r.value = (uint64_t)b << 32 | a;
+	return r;
+}
+
+/* The instruction's present result. */
+static struct result input_now(const struct input *in, const greg_t *g)
 {
 	uint32_t cpu = 0, node = 0;
-	uint64_t value = 0;
+	struct result r = {0};
 
 	switch (in->kind) {
+	case INPUT_CPUID:
+		return cpuid_now(g);
 	case INPUT_RAND:
-		*more = rdrand(in->width, &value);
-		return value;
+		r.more[0] = rdrand(in->width, &r.value);
+		return r;
 	case INPUT_SEED:
-		*more = rdseed(in->width, &value);
-		return value;
+		r.more[0] = rdseed(in->width, &r.value);
+		return r;
 	default:
 		raw3(SYS_getcpu, &cpu, &node, 0);
-		*more = in->kind == INPUT_PID ? 1 : cpu;
-		return in->kind == INPUT_PID ? (node << 12 | cpu) : tsc_now();
+		r.more[0] = in->kind == INPUT_PID ? 1 : cpu;
+		r.value = in->kind == INPUT_PID ? (node << 12 | cpu) : tsc_now();
+		return r;
 	}
 }
 
-static uint64_t value_of(struct thr *t, const struct input *in, uint32_t *more)
+static struct result result_of(struct thr *t, const struct input *in, const greg_t *g)
 {
-	uint64_t len = sizeof(*more);
+	int cpuid = in->kind == INPUT_CPUID;
+	uint64_t len = cpuid ? 8 : 4, got = len;
+	struct result r = {0};
 	int64_t ret = 0;
 	const uint8_t *p;
 
-	ev(t, RLOG_CALL, 0, in->kind >= INPUT_RAND ? RLOG_CALL_RANDOM : RLOG_CALL_TSC, 0);
+	ev(t, RLOG_CALL, 0, cpuid ? RLOG_CALL_CPUID : in->kind >= INPUT_RAND ? RLOG_CALL_RANDOM : RLOG_CALL_TSC, 0);
 	ev_done(t);
 	if (G.mode == SHIM_RECORD) {
-		ret = (int64_t)input_now(in, more);
-		ev_callret(t, &ret, more, &len);
+		r = input_now(in, g);
+		ret = (int64_t)r.value;
+		ev_callret(t, &ret, r.more, &len);
 	} else if (G.mode == SHIM_REPLAY) {
-		p = ev_callret(t, &ret, 0, &len);
-		if (p && len == sizeof(*more))
-			__builtin_memcpy(more, p, sizeof(*more));
+		p = ev_callret(t, &ret, 0, &got);
+		if (p && got == len)
+			__builtin_memcpy(r.more, p, len);
+		r.value = (uint64_t)ret;
 	}
-	return (uint64_t)ret;
+	return r;
 }
 
 #define FLAG_CARRY 1ll
 #define FLAGS_CLEARED (FLAG_CARRY | 4 | 16 | 64 | 128 | 2048) /* by rdrand: parity, adjust, zero, sign, overflow */
 
-static void give(greg_t *g, const struct input *in, uint64_t value, uint32_t more)
+static void give(greg_t *g, const struct input *in, const struct result *r)
 {
 	static const uint8_t regs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 					 REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-	greg_t *to = &g[regs[in->reg]];
+	greg_t *to = &g[regs[in->reg]], low = (greg_t)(r->value & 0xffffffffu), high = (greg_t)(r->value >> 32);
 
 	g[REG_RIP] += in->len;
-	if (in->kind < INPUT_RAND) {
-		g[REG_RAX] = (greg_t)(value & 0xffffffffu);
-		g[REG_RDX] = (greg_t)(value >> 32);
-		if (in->kind == INPUT_TSCP)
-			g[REG_RCX] = more;
+	if (in->kind == INPUT_CPUID) {
+		g[REG_RAX] = low;
+		g[REG_RBX] = high;
+		g[REG_RCX] = r->more[0];
+		g[REG_RDX] = r->more[1];
 		return;
 	}
-	*to = in->width == 2 ? (greg_t)(((uint64_t)*to & ~0xffffull) | value) : (greg_t)value;
+	if (in->kind < INPUT_RAND) {
+		g[REG_RAX] = low;
+		g[REG_RDX] = high;
+		if (in->kind == INPUT_TSCP)
+			g[REG_RCX] = r->more[0];
+		return;
+	}
+	*to = in->width == 2 ? (greg_t)(((uint64_t)*to & ~0xffffull) | r->value) : (greg_t)r->value;
 	if (in->kind != INPUT_PID)
-		g[REG_EFL] = (g[REG_EFL] & ~FLAGS_CLEARED) | (more ? FLAG_CARRY : 0);
+		g[REG_EFL] = (g[REG_EFL] & ~FLAGS_CLEARED) | (r->more[0] ? FLAG_CARRY : 0);
 }
 
 int tsc_fault(void *ucv)
@@ -166,8 +199,7 @@ int tsc_fault(void *ucv)
 	const uint8_t *pc = (const uint8_t *)g[REG_RIP];
 	struct input in = input_at(pc);
 	int tsc = in.kind == INPUT_TSC || in.kind == INPUT_TSCP;
-	uint32_t more = 0;
-	uint64_t value;
+	struct result r;
 	struct thr *t;
 
 	if (tsc && self && self->tsc_faults && !self->depth)
@@ -181,8 +213,8 @@ int tsc_fault(void *ucv)
 	}
 	if (t)
 		own_stack_enter(t, ucv);
-	value = t ? value_of(t, &in, &more) : input_now(&in, &more);
-	give(g, &in, value, more);
+	r = t ? result_of(t, &in, g) : input_now(&in, g);
+	give(g, &in, &r);
 	if (t)
 		shim_leave(t);
 	return 1;
