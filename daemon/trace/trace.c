@@ -120,7 +120,8 @@ bool trace_at_input(struct trace *t)
 		return false;
 	while (p < op + 3 && (*p == 0x66 || *p == 0xf3 || (*p & 0xf0) == 0x40))
 		p++;
-	return p[0] == 0x0f && (p[1] == 0x31 || p[1] == 0x30 || p[1] == 0x09 || p[1] == 0x32 || (p[1] == 0x01 && p[2] == 0xf9));
+	return p[0] == 0x0f &&
+	       (p[1] == 0x31 || p[1] == 0x30 || p[1] == 0x09 || p[1] == 0x32 || (p[1] == 0x01 && p[2] == 0xf9));
 }
 
 int trace_classify(struct trace *t, int status, struct trace_stop *out, struct err *e)
