@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aborted.c: programs that ended by abort: failed assertions, checks of the heap, exceptions, and abort itself. */
+/* aborted.c: programs that ended by abort: failed assertions, checks of the heap, and abort itself. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +13,6 @@
 #include "flow/flow.h"
 #include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
-
-static char *string_at(struct explain *x, uint64_t addr)
-{
-	char s[512];
-	struct err ignored;
-	size_t n = 0;
-
-	while (n + 1 < sizeof(s) && !trace_read(cursor_memory(&x->t), addr + n, &s[n], 1, &ignored) && s[n])
-		n++;
-	s[n] = '\0';
-	return n ? xstrdup(s) : NULL;
-}
 
 /* ---- assertions ---- */
 
@@ -43,7 +31,7 @@ static int explain_assertion(struct explain *x, struct err *e)
 		return got;
 	if (failure_is_here(x, e) || explain_regs(x, x->tid, &r, e))
 		return -1;
-	expr = string_at(x, r.rdi);
+	expr = failure_text(x, r.rdi);
 	failure_set_kind(x, "assertion", "the assertion `%s' failed", expr ? expr : "?");
 	if (expr)
 		str_set(&x->failure.expression, "%s", expr);
@@ -201,156 +189,6 @@ static int explain_release(struct explain *x, struct err *e)
 	return got ? (got < 0 ? -1 : 0) : tell_first_free(x, &o, &second, e);
 }
 
-/* ---- exceptions ---- */
-
-static const char *const throwing[] = {"__cxa_throw", NULL};
-
-static char *symbol_at(struct inspect *p, uint64_t addr)
-{
-	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)addr), *text = NULL;
-	struct err ignored;
-	char *end;
-
-	if (gdb_console(p->x->g, cmd, &text, &ignored) || !text || !(end = strstr(text, " in section ")))
-		return NULL;
-	*end = '\0';
-	if (strstr(text, "@"))
-		*strstr(text, "@") = '\0'; /* a version */
-	return xstrdup(text);
-}
-
-static uint64_t word_at(struct inspect *p, uint64_t addr)
-{
-	struct err ignored;
-	uint64_t v = 0;
-
-	return trace_read(p->copy, addr, &v, sizeof(v), &ignored) ? 0 : v;
-}
-
-/* What an object of a class derived from std::exception says; malloc'd. NULL: it is none. */
-static char *what_of(struct inspect *p, uint64_t object)
-{
-	uint64_t what = word_at(p, word_at(p, object) + 16);
-	cleanup_free char *name = what ? symbol_at(p, what) : NULL, *call = NULL, *value = NULL;
-	char *open, *close;
-
-	if (!name || !strstr(name, "::what() const"))
-		return NULL;
-	call = str_fmt("((const char *(*)(void *)) 0x%llx)((void *) 0x%llx)", (unsigned long long)what,
-		       (unsigned long long)object);
-	value = inspect_eval(p, 0, call);
-	open = value ? strchr(value, '"') : NULL;
-	close = open ? strrchr(open + 1, '"') : NULL;
-	return close ? xstrndup(open + 1, (size_t)(close - open - 1)) : NULL;
-}
-
-/* The first argument but `this` of the function in a frame of p, if it is a number or an address: where it is. */
-static bool argument_of(struct inspect *p, int level, struct insn_loc *l)
-{
-	cleanup_mi_reply struct mi_reply r = {0};
-	const struct mi_value *list;
-	struct err ignored;
-
-	if (gdb_select(p->x->g, 0, level, &ignored) ||
-	    gdb_cmd(p->x->g, 0, &r, &ignored, "-stack-list-variables --no-values"))
-		return false;
-	list = mi_get(r.result->results, "variables");
-	for (size_t i = 0; list && i < list->n; i++) {
-		const char *name = mi_str(list->item[i], "name");
-		cleanup_free char *at = NULL, *size = NULL;
-		uint64_t len;
-
-		if (!name || !mi_str(list->item[i], "arg") || str_eq(name, "this"))
-			continue;
-		at = str_fmt("&(%s)", name);
-		size = str_fmt("sizeof(%s)", name);
-		if (!inspect_number(p, level, at, &l->addr) || !inspect_number(p, level, size, &len) || len > 8)
-			return false;
-		l->where = INSN_IN_MEM;
-		l->len = (unsigned)len;
-		return true;
-	}
-	return false;
-}
-
-/*
- * p stands at the throw of an exception, and is closed. Has a library refused an argument by it? Then that is followed.
- * The chain stays as it is where that is not known, and where a statement of the program's own has thrown it.
- */
-static int why_thrown(struct explain *x, struct inspect *p, struct err *e)
-{
-	int innermost = failure_with_source(p, 1), level = innermost, r = 1;
-	size_t before = x->chain.n;
-	struct insn_loc l = {0};
-
-	if (level >= 0 && !path_is_system(p->frames[level].fullname)) {
-		inspect_close(p);
-	} else {
-		while (level >= 0 && level + 1 < (int)p->nframes && p->frames[level + 1].fullname &&
-		       path_is_system(p->frames[level + 1].fullname))
-			level++;
-		if (level >= 0 && argument_of(p, level, &l)) {
-			inspect_close(p);
-			r = flow_follow(x, x->t.in.seg.tid, &l, false, e);
-		} else if (innermost >= 0) { /* the compiler has put the function into its caller */
-			r = because_of_line(x, p, innermost, false, e);
-		} else {
-			inspect_close(p);
-		}
-	}
-	if (r < 0 && !explain_may_go_on(x, e))
-		return -1;
-	if (r || chain_led_nowhere(x->end) || x->chain.n == before) {
-		explain_cut(x, before);
-		explain_reopen(x);
-	}
-	return 0;
-}
-
-static int explain_exception(struct explain *x, struct err *e)
-{
-	cleanup_free char *type = NULL, *what = NULL, *name = NULL;
-	struct user_regs_struct r;
-	struct inspect p = {0};
-	int got;
-
-	failure_set_kind(x, "terminate", "std::terminate was called");
-	got = failure_tell(x, &p, e);
-	inspect_close(&p);
-	if (got)
-		return -1;
-	got = failure_to_entry(x, throwing, e);
-	if (got < 0)
-		return -1;
-	if (got) {
-		explain_end(x, END_DECIDED, "no exception was thrown before");
-		x->found = true;
-		return 0;
-	}
-	if (explain_regs(x, x->t.in.seg.tid, &r, e) || inspect_open(&p, x, e)) {
-		inspect_close(&p);
-		return -1;
-	}
-	name = symbol_at(&p, r.rsi);
-	type = name && str_starts(name, "typeinfo for ") ? xstrdup(name + strlen("typeinfo for ")) : xstrdup("?");
-	what = what_of(&p, r.rdi);
-	failure_set_kind(x, "exception", "nobody caught an exception of type %s%s%s", type, what ? ": " : "",
-			 what ? what : "");
-	str_set(&x->failure.type, "%s", type);
-	if (what)
-		str_set(&x->failure.what, "%s", what);
-	str_set(&x->chain.v[0].words, "%s", x->failure.text);
-	if (x->t.in.seg.tid != cursor_now(&x->t, x->tid))
-		explain_note(x, "the last exception before the failure was thrown by another thread");
-	inspect_step(&p, STEP_THROW, NULL, NULL, what, "an exception of type %s was thrown here%s%s", type,
-		     what ? ": " : "", what ? what : "");
-	x->found = true;
-	if (why_thrown(x, &p, e))
-		return -1;
-	explain_end(x, END_THROWN, "the exception was thrown here");
-	return 0;
-}
-
 /* ---- abort ---- */
 
 static const char *const terminating[] = {"std::terminate",	     "__gnu_cxx::__verbose_terminate_handler",
@@ -427,7 +265,7 @@ int failure_abort(struct explain *x, struct err *e)
 	if (asserts)
 		return explain_assertion(x, e);
 	if (terminates)
-		return explain_exception(x, e);
+		return failure_exception(x, e);
 	if (shim && r.rdi) /* realloc of NULL allocates */
 		return explain_release(x, e);
 	if (smashes)

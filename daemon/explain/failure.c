@@ -134,3 +134,15 @@ uint64_t failure_last_event(struct explain *x, uint32_t thread)
 {
 	return failure_event_before(x, thread, nav_total(&x->nav) + 1);
 }
+
+char *failure_text(struct explain *x, uint64_t addr)
+{
+	char s[512];
+	struct err ignored;
+	size_t n = 0;
+
+	while (n + 1 < sizeof(s) && !trace_read(cursor_memory(&x->t), addr + n, &s[n], 1, &ignored) && s[n])
+		n++;
+	s[n] = '\0';
+	return n ? xstrdup(s) : NULL;
+}

@@ -19,6 +19,10 @@ struct failure_fault {
 int failure_fault(struct explain *x, const struct failure_fault *f, struct err *e);
 int failure_abort(struct explain *x, struct err *e);
 int failure_exit(struct explain *x, struct err *e);
+/* jump.c: it went to an address without code. */
+int failure_jump(struct explain *x, const struct failure_fault *f, struct err *e);
+/* thrown.c: std::terminate was called, perhaps for an exception. */
+int failure_exception(struct explain *x, struct err *e);
 
 /*
  * smashed.c: a function found its canary overwritten: __stack_chk_fail was called. The program stands at its end.
@@ -68,6 +72,8 @@ int failure_tell(struct explain *x, struct inspect *p, struct err *e);
 int failure_with_source(const struct inspect *p, int level);
 /* 8 bytes of memory, 0 where there is none. */
 uint64_t failure_word(struct explain *x, uint64_t addr);
+/* The string there, malloc'd; NULL: there is none, or it is empty. */
+char *failure_text(struct explain *x, uint64_t addr);
 
 /*
  * returned.c: the chain has followed a pointer to nothing that a function of the program's returned. Since which

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault.c: faults: an access to memory that is not mapped, a jump to an address without code, a division by zero, a
- * stack overflow.
+ * fault.c: faults: an access to memory that is not mapped, a jump to what is no address, a division by zero, a stack
+ * overflow.
  */
 #include <signal.h>
 #include <string.h>
@@ -20,7 +20,6 @@
 #define CYCLE_FRAMES 48u /* that must repeat */
 
 #define NEAR_STEPS 64u
-#define TABLE_INSNS 4u /* of an entry of a procedure linkage table */
 
 /* Back in the function, to the last instruction that has compared a pointer which is null: *l. 0: there; 1: none was
  * met; -1. */
@@ -165,125 +164,6 @@ static void name_fault(struct explain *x, const struct failure_fault *f, const c
 	failure_set_kind(x, "segfault", "SIG%s: %s", name ? name : "?", words);
 }
 
-/* The call that returns to ret: its address; 0: what is there is none. */
-static uint64_t call_before(struct explain *x, uint64_t ret)
-{
-	struct user_regs_struct r = {0};
-	uint8_t code[INSN_BYTES];
-	struct err ignored;
-
-	for (unsigned n = 2; n <= 8; n++) {
-		struct insn i = {code, n, &r};
-
-		r.rip = ret - n;
-		if (!trace_read(cursor_memory(&x->t), r.rip, code, n, &ignored) && insn_len(&i) == n &&
-		    insn_kind(&i) == INSN_CALL)
-			return r.rip;
-	}
-	return 0;
-}
-
-/* The call went to a few instructions that jump on by way of memory, as a procedure linkage table has: that memory. */
-static bool through_table(struct explain *x, const struct user_regs_struct *r, uint64_t target, struct insn_loc *l)
-{
-	struct user_regs_struct there = *r;
-	uint8_t code[INSN_BYTES];
-	struct err ignored;
-	struct insn i;
-
-	there.rip = target;
-	for (unsigned n = 0; n < TABLE_INSNS && !explain_insn(x, &there, code, &i, &ignored) && insn_len(&i); n++) {
-		if (insn_kind(&i) == INSN_JUMP)
-			return insn_operands(&i, l, 1) && l->where == INSN_IN_MEM;
-		if (insn_kind(&i) != INSN_OTHER)
-			return false;
-		there.rip += insn_len(&i);
-	}
-	return false;
-}
-
-/* Where a direct call goes to. */
-static uint64_t direct_target(const struct insn *i, uint64_t pc)
-{
-	int32_t away;
-
-	if (i->n < 5 || i->code[0] != 0xe8)
-		return 0;
-	memcpy(&away, i->code + 1, sizeof(away));
-	return pc + 5 + (uint64_t)(int64_t)away;
-}
-
-/*
- * To the last call in this segment of the instruction at pc, if it went to `target`. 0: there; 1: it did not; -1.
- */
-static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_loc *l, struct err *e)
-{
-	struct breaks b = {.view = x->t.breaks.view};
-	uint64_t event = x->t.in.n, v = 0;
-	struct user_regs_struct r;
-	uint8_t code[INSN_BYTES];
-	struct stop stop;
-	struct insn i;
-	int got;
-
-	breaks_add(&b, pc, 0);
-	got = segcur_last_stop(&x->t.in, &b, &stop, e);
-	breaks_fini(&b);
-	if (got < 0)
-		return -1;
-	x->t.tid = x->t.in.seg.tid;
-	if (!got && !explain_regs(x, x->t.tid, &r, e) && !explain_insn(x, &r, code, &i, e) &&
-	    (insn_operands(&i, l, 1) || through_table(x, &r, direct_target(&i, r.rip), l)))
-		v = l->where == INSN_IN_REG ? insn_reg(&r, l->reg) : failure_word(x, l->addr);
-	if (!got && v == target) {
-		x->no_code = false;
-		return 0;
-	}
-	return cursor_goto_end(&x->t, event, e) ? -1 : 1;
-}
-
-/* Went to where there is no code: by what the instruction before read. */
-static int explain_jump(struct explain *x, const struct failure_fault *f, struct err *e)
-{
-	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)f->pc);
-	struct user_regs_struct r;
-	const char *how = "went to";
-	struct insn_loc l = {0};
-	struct inspect p = {0};
-	uint64_t call;
-	int got = 1;
-
-	str_set(&x->failure.address, "%s", addr);
-	if (explain_regs(x, x->tid, &r, e))
-		return -1;
-	call = x->no_code ? call_before(x, failure_word(x, r.rsp)) : 0;
-	if (call)
-		got = to_call(x, call, f->pc, &l, e);
-	if (got < 0)
-		return -1;
-	if (!got) {
-		how = "called a function at";
-		if (failure_is_here(x, e))
-			return -1;
-	} else if (failure_word(x, r.rsp - 8) == f->pc) {
-		how = "returned to";
-		l = (struct insn_loc){.where = INSN_IN_MEM, .addr = r.rsp - 8, .len = 8};
-	}
-	failure_set_kind(x, "jump", "the program %s %s, where there is no code", how, addr);
-	if (failure_tell(x, &p, e)) {
-		inspect_close(&p);
-		return -1;
-	}
-	inspect_close(&p);
-	if (!l.len) {
-		explain_end(x, END_UNKNOWN, "the instruction that went there is not known");
-		return 0;
-	}
-	if (got) /* a return */
-		return failure_overwritten_return(x, l.addr, e);
-	return flow_follow(x, x->tid, &l, true, e);
-}
-
 /* Does the instruction go to an address that none can be? (not canonical: the processor faults before it goes) */
 static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc *l, uint64_t *target)
 {
@@ -388,7 +268,7 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	if (explain_regs(x, x->tid, &r, e))
 		return -1;
 	if (!is_code(x, f->pc))
-		return explain_jump(x, f, e);
+		return failure_jump(x, f, e);
 	if (failure_to_shim_call(x, e) || explain_regs(x, x->tid, &r, e))
 		return -1;
 	if (inspect_open(&p, x, e)) {

@@ -241,6 +241,45 @@ static bool was_kept(struct explain *x, size_t keep)
 	return true;
 }
 
+/* It never returned anything else, and was not put into an object: the statement that had it from the call, or accessed
+ * what it points to, is the end of the chain. */
+static void tell_unchecked(struct explain *x, size_t keep, const char *text)
+{
+	explain_cut(x, keep);
+	explain_end_instead(x, END_COMPUTED, "the statement used what `%s' returned, which is 0", text);
+}
+
+/* Does the function of one step, which the compiler has put there, end in the statement of the other? */
+static bool is_called_by(const struct step *inner, const struct step *outer)
+{
+	const json_t *own = json_object_get(inner->location, "function"), *row;
+	size_t k;
+
+	if (!own || json_equal(own, json_object_get(outer->location, "function")))
+		return false;
+	json_array_foreach(
+		inner->backtrace, k,
+		row) if (k &&
+			 json_equal(json_object_get(row, "function"), json_object_get(outer->location, "function")) &&
+			 json_equal(json_object_get(row, "line"),
+				    json_object_get(outer->location, "line"))) return true;
+	return false;
+}
+
+/* The same of a function that the compiler has put into its caller: no instruction returns there. */
+static void end_where_kept(struct explain *x)
+{
+	const struct step *last = x->chain.n ? &x->chain.v[x->chain.n - 1] : NULL;
+	cleanup_free char *function = NULL;
+
+	if (x->end != END_CONSTANT || !x->kept || x->kept + 1 != x->chain.n || last->role != STEP_WRITE ||
+	    !is_called_by(last, &x->chain.v[x->kept - 1]))
+		return;
+	function = xstrdup(json_string_value(json_object_get(last->location, "function")));
+	explain_cut(x, x->kept);
+	explain_end_instead(x, END_COMPUTED, "the statement kept what `%s' returned, which is 0", function);
+}
+
 /* The steps and notes of a search that has found nothing. */
 static void forget_search(struct explain *x, size_t steps, size_t notes)
 {
@@ -260,8 +299,10 @@ int failure_returned(struct explain *x, struct err *e)
 	unsigned numbers = 0;
 	int r;
 
-	if (!x->returned.slot || keep > before)
+	if (!x->returned.slot || keep > before) {
+		end_where_kept(x);
 		return 0;
+	}
 	r = to_call(x, &text, owner, &numbers, &bad, e);
 	if (!r) {
 		found = str_fmt("%s != 0", text);
@@ -287,7 +328,7 @@ int failure_returned(struct explain *x, struct err *e)
 		if (r && text && end == END_CONSTANT && before == keep + 1 && was_kept(x, keep))
 			explain_end_instead(x, END_COMPUTED, "the statement kept what `%s' returned, which is 0", text);
 		else if (r && text && end == END_CONSTANT && before == keep + 1) /* it never returned anything else */
-			explain_end_instead(x, END_UNKNOWN, "`%s' returns 0, and why is not known", text);
+			tell_unchecked(x, keep, text);
 		else
 			explain_end_instead(x, end, "%s", was ? was : "?");
 		return 0;

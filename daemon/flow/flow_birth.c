@@ -32,13 +32,23 @@ static bool is_null_pointer(const struct flow *f)
 	return f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f);
 }
 
+/* Is what the last step has written a member of an object, or an element? */
+static bool is_of_object(const struct explain *x)
+{
+	const char *name = x->chain.n ? x->chain.v[x->chain.n - 1].expression : NULL;
+
+	return name && strpbrk(name, ".[>") && *name != '*' && *name != '(';
+}
+
 void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect, const uint8_t was[8])
 {
-	if (f->trial || is_on_stack(f->x, f->l.addr))
+	bool stack = is_on_stack(f->x, f->l.addr);
+
+	if (f->trial || (stack && !is_of_object(f->x)))
 		return;
 	if (copies && effect == INSN_COPIES && is_null_pointer(f)) {
 		f->x->kept = f->x->chain.n;
-		if (!f->x->emptied && !is_null(was))
+		if (!stack && !f->x->emptied && !is_null(was))
 			f->x->emptied = f->x->chain.n;
 	}
 }

@@ -143,7 +143,7 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	} else {
 		base = flow_base_of_store(i, &f->l);
 	}
-	member = !p->to_copy && !inspect_is_named(p, f->l.addr, f->l.len) && flow_assigned_array(p, i, &f->l, &meant);
+	member = !p->to_copy && flow_assigned_array(p, i, &f->l, &meant);
 	if (!member && base <= SMALL)
 		return 0;
 	member = member || inspect_array(p, base, &meant);

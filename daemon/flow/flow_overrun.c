@@ -25,16 +25,27 @@ static unsigned element_written(const struct insn *i, const struct insn_loc *l)
 	return 0;
 }
 
+/* Is the memory an element of the array, as the statement names it? */
+static bool is_element(struct inspect *p, const struct insn_loc *l, const char *array)
+{
+	bool exact;
+	cleanup_free char *name = inspect_name(p, l->addr, l->len, &exact);
+	size_t n = strlen(array);
+
+	return exact && !strncmp(name, array, n) && name[n] == '[';
+}
+
 bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct insn_loc *l, struct object *o)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
 	cleanup_free char *array = text ? condition_assigned_array(text) : NULL, *size = NULL, *cmd = NULL,
 			  *type = NULL;
-	unsigned element = element_written(i, l);
+	bool named = inspect_is_named(p, l->addr, l->len);
+	unsigned element = named ? l->len : element_written(i, l);
 	uint64_t lo, len, one;
 	struct err ignored;
 
-	if (!array || !element)
+	if (!array || !element || (named && !is_element(p, l, array)))
 		return false;
 	size = str_fmt("sizeof((%s)[0])", array);
 	cmd = str_fmt("whatis %s", array);
@@ -45,7 +56,7 @@ bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct i
 	size = str_fmt("sizeof(%s)", array);
 	free(cmd);
 	cmd = str_fmt("&(%s)", array);
-	if (!inspect_number(p, p->user, cmd, &lo) || !inspect_number(p, p->user, size, &len) || !len ||
+	if (!inspect_number(p, p->user, cmd, &lo) || !inspect_number(p, p->user, size, &len) || len <= one ||
 	    (l->addr - lo) % element)
 		return false;
 	*o = (struct object){.lo = lo, .len = len};
