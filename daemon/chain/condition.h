@@ -13,6 +13,7 @@ struct condition {
 	char *all; /* of a loop: all of it, without comments and literals; malloc'd, else NULL */
 	bool negated; /* the statement is in the `else` branch */
 	bool effects; /* evaluating it would change something */
+	bool lost; /* text is NULL, or another one's: what is around the line is not understood */
 	bool chooses; /* it is the value of a switch, not a condition that is true or false */
 	int from, to; /* its lines, from 1 */
 };
@@ -29,6 +30,13 @@ void condition_of_loop(const char *source, int line, struct condition *c);
 /* One of these, at the statement of a frame. */
 typedef void condition_finder(const char *source, int line, struct condition *c);
 void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c);
+/* How many statements of the frame's source call a function of that name? */
+unsigned condition_calls(struct inspect *p, int level, const char *function);
+/* The same of a text. Pure. */
+unsigned condition_calls_in(const char *source, const char *function);
+/* Does the line only set a member of what a variable points to, to a constant, as "p->n = 0;"? The variable's name,
+ * malloc'd, else NULL. Pure. */
+char *condition_member_set(const char *line);
 /* A condition that holds if the statement is not executed: it is true while all is well. malloc'd. */
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);

@@ -158,6 +158,7 @@ struct control {
 	const char *open, *close; /* the condition: from its bracket to after the closing one */
 	const char *from, *to; /* all of a loop; NULL: it is none */
 	bool negated, chooses;
+	bool lost; /* where it ends is not understood */
 };
 
 /* Is `at` in the part of an `if` that begins at s? */
@@ -169,6 +170,7 @@ static bool is_in_if(const char *s, const char *at, struct control *k)
 	k->open = skip_blanks(s + 2);
 	k->close = *k->open == '(' ? inspect_closing(k->open) : NULL;
 	end = k->close ? end_of_statement(k->close) : NULL;
+	k->lost = !end;
 	if (!end)
 		return false;
 	other = skip_blanks(end);
@@ -217,7 +219,16 @@ static bool is_in_switch(const char *s, const char *at, struct control *k)
 	k->open = skip_blanks(s + 6);
 	k->close = *k->open == '(' ? inspect_closing(k->open) : NULL;
 	end = k->close ? end_of_statement(k->close) : NULL;
+	k->lost = !end;
 	return end && at >= k->close && at < end;
+}
+
+/* Does a function end between them? Its last bracket stands at the beginning of a line. */
+static bool is_left(const char *from, const char *at)
+{
+	const char *end = strstr(from, "\n}");
+
+	return end && end < at;
 }
 
 /* Has the loop done nothing else, in a turn, before the line of `at`? */
@@ -257,8 +268,9 @@ static void around(const char *source, int line, unsigned which, struct conditio
 	*c = (struct condition){0};
 	strip(text);
 	at = in_line(text, line);
+	c->lost = !at;
 	for (const char *s = text; at && s <= at; s++) {
-		struct control k;
+		struct control k = {0};
 		bool is = false;
 
 		if (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_'))
@@ -272,6 +284,7 @@ static void around(const char *source, int line, unsigned which, struct conditio
 			     (!(which & OF_FIRST) || is_first_in_body(text, &k, at));
 		if (is)
 			found = k;
+		c->lost |= k.lost && !is_left(s, at);
 	}
 	if (found.open)
 		take(source, text, &found, c);

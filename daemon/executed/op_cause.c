@@ -302,5 +302,9 @@ int op_cause(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	if (c.back)
 		add_candidates(&c, *result);
 	rec_free(c.rec);
-	return 0;
+	if (!op_cancelled(ctx))
+		return 0;
+	json_decref(*result); /* what was looked for last is not in it */
+	*result = NULL;
+	return err_set(e, ERR_CANCELLED, "cancelled");
 }

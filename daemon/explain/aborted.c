@@ -137,8 +137,12 @@ static int tell_first_free(struct explain *x, const struct object *o, struct flo
 		got = cursor_goto_point(&x->t, &at, e);
 	if (!got)
 		got = inspect_open(&p, x, e);
-	if (!got && flow_tell_giver(&p, o->lo, true, second, e) < 0)
-		got = -1;
+	if (!got) {
+		got = flow_tell_count(&p, o, e);
+		if (!got)
+			got = flow_tell_giver(&p, o->lo, true, second, e);
+		got = got < 0 ? -1 : 0;
+	}
 	inspect_close(&p);
 	explain_end(x, END_FREED, "the block was freed here, and once more at the failure");
 	x->found = true;

@@ -377,6 +377,12 @@ int because_of_count(struct explain *x, struct inspect *p, int level, const char
  * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it
  * stands at a function that the statement has called.
  */
+/* Has the compiler put the function of the frame into its caller? Then the branches in front of it are the caller's. */
+static bool is_inlined(const struct inspect *p, int level)
+{
+	return level >= 0 && level + 1 < (int)p->nframes && p->frames[level].addr == p->frames[level + 1].addr;
+}
+
 int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of,
 			 struct err *e)
 {
@@ -393,7 +399,8 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 		if (level >= 0)
 			condition_at(p, level, condition_around, &c);
 	}
-	if (!c.text && of == CONDITION_OF_ALL) { /* then the last branch of the function has led to the statement */
+	if (!c.text && of == CONDITION_OF_ALL && (called || !is_inlined(p, own))) {
+		/* then the last branch of the function has led to the statement */
 		level = own;
 		c = (struct condition){.from = 1, .to = INT_MAX};
 	}

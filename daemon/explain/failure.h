@@ -81,6 +81,9 @@ char *failure_text(struct explain *x, uint64_t addr);
  */
 int failure_returned(struct explain *x, struct err *e);
 
+/* setter.c: the chain has ended: if what set the value does so whenever it is called, adds a step for the call. */
+int failure_setter(struct explain *x, struct err *e);
+
 /*
  * because.c: why the statement of a frame was executed, from the `if` around it. p is open at that state, and is closed
  * here. called: the program stands at the entry of a function that the statement calls. 0: a cause was found; 1: none;

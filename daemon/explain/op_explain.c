@@ -158,6 +158,15 @@ static void judge(struct explain *x)
 		   !names_failure_only(x) && !names_access_only(x) && !names_counter(x) && !names_test_only(x);
 }
 
+/* A step that belongs to the one before it is added without a look at how many there are. */
+static void keep_depth(struct explain *x)
+{
+	if (x->chain.n <= x->depth)
+		return;
+	explain_cut(x, x->depth);
+	explain_end_instead(x, END_LIMIT, "the chain has as many steps as were asked for (--depth)");
+}
+
 static int explain_failure(struct explain *x, struct err *e)
 {
 	int r = 0;
@@ -186,8 +195,12 @@ static int explain_failure(struct explain *x, struct err *e)
 	}
 	if (!r && because_of_guard(x, e))
 		return -1;
-	if (!r)
+	if (!r) {
+		keep_depth(x);
 		judge(x);
+	}
+	if (!r && x->found && failure_setter(x, e))
+		return -1;
 	return r;
 }
 

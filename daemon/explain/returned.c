@@ -101,10 +101,26 @@ static bool returns_register(const char *type, const char *open)
 	return !str_starts(what, "void (") && is_register_type(what);
 }
 
-/* "struct entry *(const char *, int)": the call with the arguments in the registers; malloc'd. NULL: not understood.
- * *numbers: a bit for each argument that is no literal. */
+/* "char **" or "const char **", and nothing more? */
+static bool is_cursor_type(const char *from, const char *to)
+{
+	static const char text[] = "char **";
+
+	from += strspn(from, " ");
+	if (str_starts(from, "const "))
+		from += strlen("const ");
+	return (size_t)(to - from) == strlen(text) && str_starts(from, text);
+}
+
+/* A bit for each argument. */
+struct kinds {
+	unsigned numbers; /* those that are no literal */
+	unsigned cursors; /* of these the addresses of pointers into text */
+};
+
+/* "struct entry *(const char *, int)": the call with the arguments in the registers; malloc'd. NULL: not understood. */
 static char *call_text(struct inspect *p, const char *type, const struct user_regs_struct *r, char owner[128],
-		       unsigned *numbers)
+		       struct kinds *kinds)
 {
 	const char *function = inspect_function(p, 0);
 	const uint64_t args[ARGUMENTS_MOST] = {r->rdi, r->rsi, r->rdx, r->rcx, r->r8, r->r9};
@@ -130,7 +146,9 @@ static char *call_text(struct inspect *p, const char *type, const struct user_re
 			return NULL;
 		}
 		if (buf_str(&b)[quote] != '"')
-			*numbers |= 1u << n;
+			kinds->numbers |= 1u << n;
+		if (is_cursor_type(s, to))
+			kinds->cursors |= 1u << n;
 		s = comma ? comma + 1 : end;
 	}
 	buf_add_str(&b, ")");
@@ -138,10 +156,10 @@ static char *call_text(struct inspect *p, const char *type, const struct user_re
 }
 
 /*
- * To the call of the function that returned it. *text, *numbers: the call, as of call_text, *bad: the position. 0; 1:
+ * To the call of the function that returned it. *text, *kinds: the call, as of call_text, *bad: the position. 0; 1:
  * that is not known; -1.
  */
-static int to_call(struct explain *x, char **text, char owner[128], unsigned *numbers, char **bad, struct err *e)
+static int to_call(struct explain *x, char **text, char owner[128], struct kinds *kinds, char **bad, struct err *e)
 {
 	cleanup_free char *type = NULL, *command = NULL;
 	struct timeline_point at;
@@ -168,7 +186,7 @@ static int to_call(struct explain *x, char **text, char owner[128], unsigned *nu
 		got = 1;
 	if (!got) {
 		type[strcspn(type, "\n")] = '\0';
-		*text = call_text(&p, type + strlen("type = "), &r, owner, numbers);
+		*text = call_text(&p, type + strlen("type = "), &r, owner, kinds);
 		*bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
 			       (unsigned long long)at.hits);
 		got = *text && at.pc && at.hits ? 0 : 1;
@@ -197,16 +215,15 @@ static bool is_moved(uint64_t now, uint64_t then)
 /*
  * An argument that is no literal is text in memory, as the name that is looked up. Was another text there at the
  * position `at`, or did a pointer into text, which the function is given the address of, stand elsewhere in it? Then
- * the same call asked for something else. call_made: as of call_text. The cursor stands anywhere afterwards.
+ * the same call asked for something else. kinds: as of call_text. The cursor stands anywhere afterwards.
  */
-static bool asked_for_another(struct explain *x, const char *call_made, unsigned numbers, const char *bad,
+static bool asked_for_another(struct explain *x, const struct kinds *kinds, const char *bad,
 			      const struct timeline_point *at)
 {
 	struct timeline_point call;
 	struct err ignored;
 	char now[ARGUMENTS_MOST][TEXT_MOST] = {0}, then[TEXT_MOST];
 	uint64_t cursor[ARGUMENTS_MOST] = {0};
-	bool reads = strstr(call_made, "char **");
 	struct user_regs_struct r;
 	bool another = false;
 
@@ -218,13 +235,13 @@ static bool asked_for_another(struct explain *x, const char *call_made, unsigned
 
 		for (unsigned k = 0; k < ARGUMENTS_MOST; k++)
 			read_text(x, args[k], now[k]);
-		for (unsigned k = 0; k < ARGUMENTS_MOST && reads; k++)
-			cursor[k] = numbers >> k & 1 ? failure_word(x, args[k]) : 0;
+		for (unsigned k = 0; k < ARGUMENTS_MOST; k++)
+			cursor[k] = kinds->cursors >> k & 1 ? failure_word(x, args[k]) : 0;
 		if (cursor_goto_point(&x->t, at, &ignored))
 			return false;
 		for (unsigned k = 0; k < ARGUMENTS_MOST; k++) {
 			read_text(x, args[k], then);
-			another |= *now[k] && (numbers >> k & 1) && strcmp(now[k], then);
+			another |= *now[k] && (kinds->numbers >> k & 1) && strcmp(now[k], then);
 			another |= is_moved(cursor[k], cursor[k] ? failure_word(x, args[k]) : 0);
 		}
 	}
@@ -296,14 +313,14 @@ int failure_returned(struct explain *x, struct err *e)
 	size_t before = x->chain.n, keep = x->returned.steps, notes = x->notes.n;
 	enum chain_end end = x->end;
 	char owner[128] = "";
-	unsigned numbers = 0;
+	struct kinds kinds = {0};
 	int r;
 
 	if (!x->returned.slot || keep > before) {
 		end_where_kept(x);
 		return 0;
 	}
-	r = to_call(x, &text, owner, &numbers, &bad, e);
+	r = to_call(x, &text, owner, &kinds, &bad, e);
 	if (!r) {
 		found = str_fmt("%s != 0", text);
 		r = condition_turned(x, found, found, owner, bad, e);
@@ -313,7 +330,7 @@ int failure_returned(struct explain *x, struct err *e)
 	if (!r) {
 		struct timeline_point turned = x->chain.v[x->chain.n - 1].at;
 
-		if (asked_for_another(x, text, numbers, bad, &turned)) {
+		if (asked_for_another(x, &kinds, bad, &turned)) {
 			/* before, the call looked for what is there; why this is not there, is not known */
 			forget_search(x, before, notes);
 			if (end == END_CONSTANT)

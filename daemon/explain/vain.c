@@ -75,8 +75,21 @@ static int to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct er
 	return r;
 }
 
-/* The last wake-up of the object by another thread, up to the event v->until: hashes are short, so that it may be
- * another object's. 0: none. */
+/*
+ * The event has the hash of the object, which is short: is it another one's? The call's first argument says it, where
+ * the program has a state in front of the event.
+ */
+static bool is_of_another(struct explain *x, uint64_t n, uint64_t object)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+
+	return !to_event(x, n, &ignored) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored) && r.rdi != object &&
+	       visibility_is_shim(&x->t.visibility, r.rip) &&
+	       rlog_hash_addr((const void *)(uintptr_t)r.rdi) == rlog_hash_addr((const void *)(uintptr_t)object);
+}
+
+/* The last wake-up of the object by another thread, up to the event v->until. 0: none. */
 static uint64_t last_wake(struct explain *x, const struct vain *v)
 {
 	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)v->object);
@@ -85,7 +98,7 @@ static uint64_t last_wake(struct explain *x, const struct vain *v)
 
 	for (uint64_t n = v->until; v->object && n > nav_first(&x->nav); n--)
 		if (!timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.where.process == x->process &&
-		    ev.where.thread != v->thread && is_wake(&ev.ev, hash))
+		    ev.where.thread != v->thread && is_wake(&ev.ev, hash) && !is_of_another(x, n, v->object))
 			return n;
 	return 0;
 }
@@ -99,7 +112,7 @@ static bool waited_at(struct explain *x, uint32_t thread, uint64_t object, uint6
 
 	n = failure_event_before(x, thread, n);
 	return n && !timeline_read(x->nav.t.tl, n, &ev, &ignored) && waits_for_others(ev.ev.rec.kind) &&
-	       (ev.ev.rec.flags & RF_H) && ev.ev.rec.hash == hash;
+	       (ev.ev.rec.flags & RF_H) && ev.ev.rec.hash == hash && !is_of_another(x, n, object);
 }
 
 static bool others_waited_at(struct explain *x, const struct vain *v, uint64_t n)

@@ -17,6 +17,7 @@
 #include "flow/flow_int.h"
 #include "replay/show.h"
 #include "replay/stack.h"
+#include "rlog/heap.h"
 #include "timetravel/cursor_int.h"
 
 #define NUMBERS 32u
@@ -182,9 +183,17 @@ static bool is_always_reached(struct inspect *p, int level, const struct given *
 	bool is;
 
 	condition_at(p, level, condition_around, &c);
-	is = !c.text || is_of_given(p, level, c.text, g);
+	is = c.text ? is_of_given(p, level, c.text, g) : !c.lost;
 	condition_fini(&c);
 	return is;
+}
+
+bool flow_does_to(struct inspect *p, int level, const char *name)
+{
+	struct given g;
+
+	read_given(p, level, &g);
+	return has_name(&g, name, strlen(name)) && is_always_reached(p, level, &g);
 }
 
 static bool call_at(struct inspect *p, int level, struct flow_call *call)
@@ -264,11 +273,39 @@ static int add_registers(struct inspect *p, const struct flow_call *call, struct
 	return cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e) ? -1 : 0;
 }
 
+#define LIVES 8u /* of the block of a part, between its free and that of the whole */
+
+/* It stands at a free in a call of the same place on the stack. Did that call last already at `at`, where the block of
+ * `part` was freed? The cursor stands anywhere afterwards. */
+static bool lasted_since(struct explain *x, const struct flow_call *call, uint64_t part,
+			 const struct timeline_point *at)
+{
+	const struct insn_loc l[] = {
+		{.where = INSN_IN_MEM, .addr = part - sizeof(struct heap_block), .len = 8},
+		{.where = INSN_IN_MEM, .addr = call->cfa - 8, .len = 8},
+	};
+	struct timeline_point here;
+	struct err ignored;
+	unsigned which;
+
+	for (unsigned n = 0; n < LIVES; n++) {
+		int got = flow_last_write_of(x, l, 2, &which, &ignored);
+
+		if (got)
+			explain_reopen(x);
+		if (got || which || cursor_where(&x->t, &here, &ignored))
+			return false;
+		if (here.event == at->event && here.pc == at->pc && here.hits == at->hits)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Was the block with that header last freed in the call, as the whole of an object is of which a part was freed? p is
+ * Was the block with that header last freed in the call, as the whole of an object is of which `part` was freed? p is
  * closed meanwhile. 1; 0; -1: the state was not found again, and p is closed.
  */
-static int was_freed_in(struct inspect *p, const struct flow_call *call, uint64_t header, struct err *e)
+static int was_freed_in(struct inspect *p, const struct flow_call *call, uint64_t header, uint64_t part, struct err *e)
 {
 	const struct timeline_point at = p->at;
 	struct explain *x = p->x;
@@ -287,13 +324,15 @@ static int was_freed_in(struct inspect *p, const struct flow_call *call, uint64_
 	if (!got && !inspect_open(&q, x, &ignored) && flow_is_one_of(inspect_function(&q, 0), flow_freeing))
 		flow_calls(&q, &calls);
 	inspect_close(&q);
+	got = flow_has_call(&calls, call) && lasted_since(x, call, part, &at);
 	if (cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e))
 		return -1;
-	return flow_has_call(&calls, call);
+	return got;
 }
 
 /* Was it given the object that the block was a part of, and freed it all? 1; 0; -1. */
-static int was_given_whole(struct inspect *p, const struct flow_call *call, const struct given *g, struct err *e)
+static int was_given_whole(struct inspect *p, const struct flow_call *call, const struct given *g, uint64_t part,
+			   struct err *e)
 {
 	unsigned asked = 0;
 
@@ -306,7 +345,7 @@ static int was_given_whole(struct inspect *p, const struct flow_call *call, cons
 		if (!inspect_block(p->copy, g->number[k], &o) || o.lo != g->number[k])
 			continue;
 		asked++;
-		got = was_freed_in(p, call, o.header, e);
+		got = was_freed_in(p, call, o.header, part, e);
 		if (got)
 			return got;
 	}
@@ -336,7 +375,35 @@ static int was_given(struct inspect *p, int level, uint64_t what, bool block, co
 	}
 	if (was && only)
 		keep_only(p, level, g, what);
-	return was || !block ? was : was_given_whole(p, call, g, e);
+	return was || !block ? was : was_given_whole(p, call, g, what, e);
+}
+
+/*
+ * Does the statement of a frame say that the function is called, or at least that something ends there? One that calls
+ * whatever a pointer leads to, as a handler of an event, does not ask for a free.
+ */
+static bool says_so(struct inspect *p, int level, const char *function)
+{
+	static const char *const verbs[] = {"free",  "delete", "destroy", "release", "close", "clean", "unref", "dtor",
+					    "clear", "remove", "put",	  "drop",    "fini",  "reset", "kill",	"exit"};
+	size_t n = strcspn(function, "(<");
+	const char *begin = function;
+	json_t *location = show_location_of(&p->frames[level]);
+	const char *text = json_string_value(json_object_get(location, "text"));
+	bool says = !text || strchr(function, '~') || strstr(function, "operator");
+
+	for (const char *s = function; s + 1 < function + n; s++)
+		if (s[0] == ':' && s[1] == ':')
+			begin = s + 2;
+	{
+		cleanup_free char *name = xstrndup(begin, n - (size_t)(begin - function));
+
+		says |= text && strstr(text, name);
+	}
+	for (size_t k = 0; !says && k < sizeof(verbs) / sizeof(verbs[0]); k++)
+		says = strcasestr(text, verbs[k]) != NULL;
+	json_decref(location);
+	return says;
 }
 
 /* *out: the statement in the caller of this frame, if the frame's function only did what it was given to do; -1: it has
@@ -351,7 +418,8 @@ static int giver_of(struct inspect *p, int level, bool first, uint64_t what, boo
 
 	*out = -1;
 	if (own >= p->nframes || !p->frames[level].fullname || path_is_system(p->frames[level].fullname) ||
-	    !p->frames[own].fullname || !call_at(p, level, &here) || flow_has_call(second, &here))
+	    !p->frames[own].fullname || !call_at(p, level, &here) || flow_has_call(second, &here) ||
+	    (block && !says_so(p, (int)own, inspect_function(p, own - 1))))
 		return 0;
 	got = was_given(p, level, what, block, &here, !block || !first, &g, e);
 	if (!got && here.inlined && is_unknown(p, level)) /* if it frees twice, it does not matter for which argument */
@@ -361,18 +429,36 @@ static int giver_of(struct inspect *p, int level, bool first, uint64_t what, boo
 	return got < 0 ? -1 : 0;
 }
 
-int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, struct err *e)
+/* From the frame that p is about outwards, as giver_of: *level; *inner: the one that it has called. */
+static int giver_level(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, int *level,
+		       int *inner, struct err *e)
 {
-	int first = p->user, level = first, inner = first, out;
+	int first = p->user, out;
 
+	*level = *inner = first;
 	for (;;) {
-		if (giver_of(p, level, level == first, what, block, second, &out, e))
+		if (giver_of(p, *level, *level == first, what, block, second, &out, e))
 			return -1;
 		if (out < 0)
-			break;
-		inner = level;
-		level = out;
+			return 0;
+		*inner = *level;
+		*level = out;
 	}
+}
+
+int flow_giver_level(struct inspect *p, uint64_t what, int *level, struct err *e)
+{
+	int inner;
+
+	return giver_level(p, what, true, NULL, level, &inner, e);
+}
+
+int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, struct err *e)
+{
+	int first = p->user, level, inner;
+
+	if (giver_level(p, what, block, second, &level, &inner, e))
+		return -1;
 	if (level == first)
 		return 0;
 	inspect_look_at(p, level);

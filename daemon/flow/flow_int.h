@@ -174,6 +174,11 @@ int flow_stale(struct flow *f, const struct timeline_point *at, const struct obj
 int flow_cross(struct flow *f, struct err *e);
 /* As flow_last_write; writes of f->mark on the way are noted. f->ended: such a one ends the trial. */
 int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
+/*
+ * flow_given.c: the level of the frame whose statement called what only did to the block at `what` what it is for; that
+ * of the frame that p is about, if there is none. -1, and p is closed.
+ */
+int flow_giver_level(struct inspect *p, uint64_t what, int *level, struct err *e);
 /* latest.c: back to the instruction that has set the flags. 0; 1: it is not met; -1. */
 int flow_to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, struct err *e);
 /* As long as the value is only copied, and explain_is_over does not say otherwise. */

@@ -146,7 +146,9 @@ static int tell_free(struct flow *f, const struct object *o, const char *name, s
 	look_at_caller_of_destructors(&p);
 	inspect_step(&p, STEP_FREE, name, NULL, NULL, "the block with %s was freed here, by %s, and used afterwards%s",
 		     name, inspect_function(&p, 0), o->freed ? "" : ", when it was another one's");
-	r = f->trial ? 0 : flow_tell_giver(&p, o->lo, true, NULL, e);
+	r = f->trial ? 0 : flow_tell_count(&p, o, e);
+	if (!r && !f->trial)
+		r = flow_tell_giver(&p, o->lo, true, NULL, e);
 	inspect_close(&p);
 	explain_end(x, END_FREED, "the memory was used after it was freed");
 	return r < 0 ? -1 : FLOW_ENDED;

@@ -125,6 +125,60 @@ static void assigned_array(void **state)
 }
 
 static const struct {
+	const char *line, *name;
+} sets[] = {
+	{"\tr->state = 0;", "r"},      {"e->key.n = NULL; /* gone */", "e"},
+	{"p->mode = -MODE_A;", "p"},   {"p->on = false;", "p"},
+	{"p->n = n;", NULL},	       {"p->n == 0;", NULL},
+	{"p->n = 0, q->n = 1;", NULL}, {"n = 0;", NULL},
+	{"p->n += 1;", NULL},	       {"", NULL},
+};
+
+static void member_set(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		char *got = condition_member_set(sets[i].line);
+
+		if (!got != !sets[i].name || (got && strcmp(got, sets[i].name) != 0))
+			fail_msg("`%s': %s", sets[i].line, got ? got : "none");
+		free(got);
+	}
+}
+
+static void calls(void **state)
+{
+	(void)state;
+	assert_int_equal(condition_calls_in("static void __attribute__((cold)) put(struct r *r)\n{\n}\n"
+					    "struct r *put(struct r *r);\nvoid f(void)\n{\n\tput(r);\n"
+					    "\tif (r)\n\t\tputs(\"put(r)\");\n\tinput(r);\n}\n",
+					    "put"),
+			 1);
+	assert_int_equal(condition_calls_in("void f(void)\n{\n\tif (r)\n\t\tput(r);\n\telse\n\t\tput (q);\n"
+					    "\treturn put(s);\n}\n",
+					    "put"),
+			 3);
+	assert_int_equal(condition_calls_in("", "put"), 0);
+}
+
+/* What cannot be understood is not taken for no condition; what stands in another function does not matter. */
+static void lost(void **state)
+{
+	struct condition c;
+
+	(void)state;
+	condition_around("int f(void)\n{\n\tif (a\n\tg();\n}\n", 4, &c);
+	assert_true(c.lost);
+	condition_fini(&c);
+	condition_around("int f(void)\n{\n\tif (a\n}\nint h(void)\n{\n\tg();\n}\n", 7, &c);
+	assert_true(!c.lost && !c.text);
+	condition_fini(&c);
+	condition_around("int f(void)\n{\n\tif (a)\n\t\tg();\n}\n", 4, &c);
+	assert_true(!c.lost && c.text);
+	condition_fini(&c);
+}
+
+static const struct {
 	const char *loop, *name, *field;
 } walks[] = {
 	{"for (e = head; e; e = e->next) n++;", "e", "next"},
@@ -204,9 +258,10 @@ static void only_tests(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(around),	 cmocka_unit_test(assigned_array),
-					   cmocka_unit_test(of_loops),	 cmocka_unit_test(list_walked),
-					   cmocka_unit_test(of_numbers), cmocka_unit_test(only_tests)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(around),      cmocka_unit_test(assigned_array), cmocka_unit_test(member_set),
+		cmocka_unit_test(calls),       cmocka_unit_test(lost),		 cmocka_unit_test(of_loops),
+		cmocka_unit_test(list_walked), cmocka_unit_test(of_numbers),	 cmocka_unit_test(only_tests)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

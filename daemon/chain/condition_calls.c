@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* condition_calls.c: see condition.h: the calls in a text of source, and what a statement sets. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "chain/condition.h"
+
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Does what ends at s, in front of a name and a bracket, make these a call, and not a declaration? */
+static bool begins_call(const char *source, const char *s)
+{
+	static const char *const words[] = {"return", "else", "do"};
+	const char *end;
+
+	while (s > source && isspace((unsigned char)s[-1]))
+		s--;
+	if (s == source || strchr(";{}()=!&|,?:<>+-/%~", s[-1]))
+		return s > source;
+	for (end = s; s > source && is_name(s[-1]); s--)
+		;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == (size_t)(end - s) && !strncmp(words[i], s, strlen(words[i])))
+			return true;
+	return false;
+}
+
+/* Does the name at s, with a bracket at `open`, belong to a definition or declaration? Statements are indented, and no
+ * body follows them. */
+static bool is_declared(const char *source, const char *s, const char *open)
+{
+	const char *end = inspect_closing(open);
+
+	while (s > source && s[-1] != '\n')
+		s--;
+	return !isspace((unsigned char)*s) || (end && end[strspn(end, " \t\r\n")] == '{');
+}
+
+unsigned condition_calls_in(const char *source, const char *function)
+{
+	size_t n = strlen(function);
+	unsigned calls = 0;
+
+	for (const char *s = source; n && (s = strstr(s, function)); s += n) {
+		const char *next = s + n + strspn(s + n, " ");
+
+		if (*next != '(' || (s > source && (is_name(s[-1]) || s[-1] == '"')))
+			continue;
+		calls += begins_call(source, s) && !is_declared(source, s, next);
+	}
+	return calls;
+}
+
+char *condition_member_set(const char *line)
+{
+	const char *name = line + strspn(line, " \t"), *s = name, *value;
+	size_t n = 0, len;
+
+	while (is_name(name[n]))
+		n++;
+	s += n;
+	if (!n || isdigit((unsigned char)*name) || strncmp(s, "->", 2))
+		return NULL;
+	for (s += 2; is_name(*s) || *s == '.'; s++)
+		;
+	s += strspn(s, " \t");
+	if (s[0] != '=' || s[1] == '=')
+		return NULL;
+	value = s + 1 + strspn(s + 1, " \t-");
+	for (len = 0; is_name(value[len]); len++)
+		if (islower((unsigned char)value[len]) && !isdigit((unsigned char)*value) &&
+		    strncmp(value, "true;", 5) && strncmp(value, "false;", 6) && strncmp(value, "nullptr;", 8))
+			return NULL;
+	return len && value[len] == ';' ? xstrndup(name, n) : NULL;
+}

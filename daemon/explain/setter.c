@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * setter.c: the chain ended at a statement that sets a member of what its function was given to a constant, as one that
+ * resets an object, or gives it back. Such a function does so whenever it is called. If several statements call it, the
+ * one that did is the end of the chain.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "explain/failure.h"
+#include "flow/flow.h"
+#include "replay/show.h"
+#include "replay/stack.h"
+#include "timetravel/cursor_int.h"
+
+/* Is there a choice where the function is called from? */
+static bool is_called_by_several(struct inspect *p, int level, int caller)
+{
+	const char *function = inspect_function(p, (size_t)level);
+	unsigned n = condition_calls(p, caller, function);
+
+	if (!str_eq(p->frames[level].fullname, p->frames[caller].fullname))
+		n += condition_calls(p, level, function);
+	return n > 1;
+}
+
+/* The argument of a call in a line, if it is a name: malloc'd, else NULL. */
+static char *name_passed(const char *line, const char *function)
+{
+	cleanup_free char *call = str_fmt("%s(", function);
+	const char *s = line ? strstr(line, call) : NULL;
+	size_t n = 0;
+
+	if (!s)
+		return NULL;
+	s += strlen(call);
+	while (isalnum((unsigned char)s[n]) || s[n] == '_')
+		n++;
+	return n && s[n] && strchr("),", s[n]) ? xstrndup(s, n) : NULL;
+}
+
+/* The level of the frame whose statement called what only set a member; p->user: there is none. */
+static int setter_level(struct inspect *p)
+{
+	const char *text = json_string_value(json_object_get(p->location, "text"));
+	cleanup_free char *name = text ? condition_member_set(text) : NULL;
+	int level = p->user;
+
+	while (name) {
+		size_t outer = stack_own_frame(p->frames, p->nframes, (size_t)level + 1);
+		json_t *location;
+
+		if (outer >= p->nframes || (int)outer != level + 1 || !p->frames[outer].fullname ||
+		    path_is_system(p->frames[outer].fullname) || !flow_does_to(p, level, name) ||
+		    !is_called_by_several(p, level, (int)outer))
+			break;
+		location = show_location_of(&p->frames[outer]);
+		free(name);
+		name = name_passed(json_string_value(json_object_get(location, "text")),
+				   inspect_function(p, (size_t)level));
+		json_decref(location);
+		level = (int)outer;
+	}
+	return level;
+}
+
+int failure_setter(struct explain *x, struct err *e)
+{
+	const struct step *last = x->chain.n > 1 ? &x->chain.v[x->chain.n - 1] : NULL;
+	struct timeline_point at;
+	struct inspect p = {0};
+	int level;
+
+	if (!last || !last->at.pc || !last->at.hits || x->chain.n >= x->depth ||
+	    !((x->end == END_TRANSITION && last->role == STEP_TRANSITION) ||
+	      (x->end == END_CONSTANT && (last->role == STEP_COPY || last->role == STEP_WRITE))))
+		return 0;
+	at = last->at;
+	if (cursor_goto_point(&x->t, &at, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return explain_may_go_on(x, e) ? 0 : -1;
+	}
+	level = setter_level(&p);
+	if (level != p.user) {
+		int inner = level - 1;
+
+		inspect_look_at(&p, level);
+		inspect_step(&p, STEP_CALL, NULL, NULL, NULL, "this called %s, which sets it whenever it is called",
+			     inspect_function(&p, (size_t)inner));
+	}
+	inspect_close(&p);
+	return 0;
+}

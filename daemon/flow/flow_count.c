@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow_count.c: a block was freed because the count of references in it became 0. The statement that freed it did what
+ * it is for. The changes of the count are looked at, back from there: a call that has dropped more references than it
+ * had taken is what was wrong; else a pointer that was kept and not counted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "chain/inspect.h"
+#include "flow/flow_int.h"
+#include "timetravel/cursor_int.h"
+
+#define BACK_STEPS 100u /* from the free to what made the count 0 */
+#define MADE_STEPS 8u /* from a store to the subtraction */
+#define CHANGES 24u
+#define SCOPES 3u /* calls around the last change that are looked at */
+
+/* A change of the count. */
+struct change {
+	struct timeline_point at;
+	int64_t from, to;
+	char function[128]; /* whose statement did it, past those that were given the block for that */
+	int line, level;
+};
+
+/* A call in which the count became 0. */
+struct scope {
+	struct flow_call call;
+	unsigned n; /* so many of the last changes are in it */
+	bool begun; /* its beginning was met */
+};
+
+struct counting {
+	struct explain *x;
+	const struct object *o;
+	struct insn_loc l; /* of the count */
+	struct change v[CHANGES]; /* the last one first */
+	unsigned n;
+	bool all; /* the first one is the initialisation */
+	struct scope scopes[SCOPES];
+	unsigned nscopes;
+};
+
+static bool read_count(struct explain *x, const struct insn_loc *l, int64_t *v)
+{
+	uint8_t bytes[8] = {0};
+
+	if (!flow_read(x, NULL, l, bytes))
+		return false;
+	memcpy(v, bytes, sizeof(*v));
+	if (l->len == 4)
+		*v = (int32_t)*v;
+	return true;
+}
+
+/* Does the instruction write a number of 4 or 8 bytes of the block, that is 1? */
+static bool writes_one(struct explain *x, const struct object *o, const struct insn *i, struct insn_loc *l)
+{
+	struct insn_access v[INSN_ACCESSES];
+	unsigned n = insn_accesses(i, v);
+	int64_t now;
+
+	for (unsigned k = 0; k < n; k++) {
+		*l = (struct insn_loc){.where = INSN_IN_MEM, .addr = v[k].addr, .len = v[k].len};
+		if (v[k].writes && !v[k].stack && (v[k].len == 4 || v[k].len == 8) && v[k].addr >= o->lo &&
+		    v[k].addr + v[k].len <= o->lo + o->len && read_count(x, l, &now) && now == 1)
+			return true;
+	}
+	return false;
+}
+
+/* It stands in front of a write of l, and does again afterwards. Is that what was there before, less a constant? */
+static int is_subtraction(struct explain *x, const struct insn_loc *l, struct err *e)
+{
+	struct insn_loc at = *l;
+	struct timeline_point here;
+	bool is = false, first = true;
+
+	if (cursor_where(&x->t, &here, e))
+		return -1;
+	for (unsigned n = 0; n < MADE_STEPS; n++) {
+		struct user_regs_struct r;
+		uint8_t code[INSN_BYTES];
+		struct insn_origin o;
+		struct stop stop;
+		struct err ignored;
+		struct insn i;
+
+		if (!first && (cursor_back_step(&x->t, x->t.in.seg.tid, &stop, &ignored) || stop.kind != STOP_STEP))
+			break;
+		first = false;
+		if (explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
+		    explain_insn(x, &r, code, &i, &ignored))
+			break;
+		insn_origin(&i, &at, &o);
+		if (o.effect == INSN_KEEPS)
+			continue;
+		is |= o.effect == INSN_DERIVES;
+		if (o.effect != INSN_COPIES && o.effect != INSN_DERIVES)
+			break;
+		at = o.from[0];
+		if (at.where == INSN_IN_MEM)
+			break;
+	}
+	is &= at.where == INSN_IN_MEM && at.addr == l->addr;
+	return cursor_goto_point(&x->t, &here, e) ? -1 : is;
+}
+
+/* Back from the free to what made a number in the block 0 by subtraction. 0: there; 1: that is not met; -1. */
+static int to_last_drop(struct explain *x, const struct object *o, struct insn_loc *l, struct err *e)
+{
+	pid_t tid = x->t.in.seg.tid;
+	bool ignored;
+
+	for (unsigned n = 0; n < BACK_STEPS && !explain_is_over(x); n++) {
+		struct user_regs_struct r;
+		uint8_t code[INSN_BYTES];
+		struct stop stop;
+		struct insn i;
+		int got;
+
+		if (cursor_back_step(&x->t, tid, &stop, e))
+			return -1;
+		if (stop.kind != STOP_STEP)
+			return 1;
+		if (explain_regs(x, tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) ||
+		    explain_insn(x, &r, code, &i, e))
+			continue;
+		if (insn_kind(&i) == INSN_RET) { /* over what was called */
+			got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
+			if (got)
+				return got < 0 ? -1 : 1;
+		} else if (writes_one(x, o, &i, l)) {
+			got = is_subtraction(x, l, e);
+			if (got)
+				return got < 0 ? -1 : 0;
+		}
+	}
+	return 1;
+}
+
+/* It stands in front of a change of the count to `to`: adds it. */
+static int add_change(struct counting *c, int64_t to, struct err *e)
+{
+	struct change *v = &c->v[c->n];
+	struct inspect p = {0};
+	int got = inspect_open(&p, c->x, e);
+
+	if (!got) {
+		*v = (struct change){.at = p.at, .to = to, .level = p.user};
+		got = read_count(c->x, &c->l, &v->from) ? 0 : 1;
+	}
+	if (!got)
+		got = flow_giver_level(&p, c->o->lo, &v->level, e);
+	if (!got && v->level < (int)p.nframes) {
+		snprintf(v->function, sizeof(v->function), "%s", inspect_function(&p, (size_t)v->level));
+		v->line = p.frames[v->level].line;
+		if (!c->n++) {
+			struct flow_stack calls;
+
+			flow_calls(&p, &calls);
+			for (unsigned k = 0; k < calls.n && c->nscopes < SCOPES; k++)
+				if (!calls.calls[k].inlined && (int)k + p.user >= v->level)
+					c->scopes[c->nscopes++] = (struct scope){.call = calls.calls[k]};
+		}
+	}
+	inspect_close(&p);
+	return got;
+}
+
+/* The changes of the count, back from the last one, in front of which it stands. 0; 1: it is no count; -1. */
+static int read_changes(struct counting *c, struct err *e)
+{
+	int got = add_change(c, 0, e);
+
+	while (!got && c->n < CHANGES) {
+		struct insn_loc l[2 + SCOPES];
+		unsigned n = 1, which = 0, of[2 + SCOPES] = {0};
+		int64_t to = c->v[c->n - 1].from;
+
+		l[0] = c->l;
+		for (unsigned k = 0; k < c->nscopes && n < 3; k++)
+			if (!c->scopes[k].begun) {
+				of[n] = k;
+				l[n++] = (struct insn_loc){
+					.where = INSN_IN_MEM, .addr = c->scopes[k].call.cfa - 8, .len = 8};
+			}
+		l[n++] = (struct insn_loc){.where = INSN_IN_MEM, .addr = c->o->header, .len = 8};
+		got = flow_last_write_of(c->x, l, n, &which, e);
+		if (got)
+			return got;
+		if (which == n - 1) { /* there is nothing before the block */
+			c->all = true;
+			return 0;
+		}
+		if (which) {
+			c->scopes[of[which]].begun = true;
+			c->scopes[of[which]].n = c->n;
+			continue;
+		}
+		got = add_change(c, to, e);
+		if (!got && c->n > 1) {
+			struct change *v = &c->v[c->n - 1];
+			int64_t by = v->to - v->from;
+
+			if (by != 1 && by != -1) { /* it is set: what is older is not of this count */
+				c->all = true;
+				return 0;
+			}
+		}
+	}
+	return got;
+}
+
+static bool was_there_before(const struct counting *c, const struct change *v, unsigned from)
+{
+	for (unsigned k = from; k < c->n; k++)
+		if (c->v[k].to < c->v[k].from && c->v[k].line == v->line && str_eq(c->v[k].function, v->function))
+			return true;
+	return false;
+}
+
+/*
+ * Of a call that has dropped more references than it has taken, the drop that was one too many: one that was not there
+ * when all was well, of these one in a function that it has called, of these the first. NULL: nobody can say. *took,
+ * *gave: what the call did.
+ */
+static const struct change *wrong_drop(const struct counting *c, const struct scope *s, unsigned *took, unsigned *gave)
+{
+	const struct change *best = NULL;
+	unsigned suspects = 0;
+
+	*took = *gave = 0;
+	for (unsigned k = 0; k < s->n; k++) {
+		const struct change *v = &c->v[k];
+		bool own = str_eq(v->function, s->call.function);
+
+		if (c->all && k == c->n - 1)
+			return NULL; /* it has made the block */
+		*took += v->to > v->from;
+		*gave += v->to < v->from;
+		if (v->to > v->from || was_there_before(c, v, s->n))
+			continue;
+		suspects++;
+		if (!best || !own || str_eq(best->function, s->call.function))
+			best = v;
+	}
+	return *took && *gave > *took && suspects ? best : NULL;
+}
+
+/* p is opened at v, and has the step. */
+static int tell_drop(struct counting *c, struct inspect *p, const struct change *v, const struct scope *s,
+		     unsigned took, unsigned gave, struct err *e)
+{
+	if (cursor_goto_point(&c->x->t, &v->at, e) || inspect_open(p, c->x, e))
+		return -1;
+	{
+		bool exact;
+		char *name = inspect_name(p, c->l.addr, c->l.len, &exact);
+
+		inspect_look_at(p, v->level);
+		inspect_step(p, STEP_CALL, NULL, NULL, NULL,
+			     "this made the count %s %lld, which was %lld: this call of %s has taken %u and dropped %u",
+			     name, (long long)v->to, (long long)v->from, s->call.function, took, gave);
+		free(name);
+	}
+	return 1;
+}
+
+int flow_tell_count(struct inspect *p, const struct object *o, struct err *e)
+{
+	const struct timeline_point at = p->at;
+	struct explain *x = p->x;
+	struct counting c = {.x = x, .o = o};
+	struct err ignored;
+	int got;
+
+	if (!at.pc || !at.hits || !o->heap || !o->len)
+		return 0;
+	inspect_close(p);
+	got = to_last_drop(x, o, &c.l, &ignored);
+	if (!got)
+		got = read_changes(&c, &ignored);
+	if (x->end)
+		explain_reopen(x);
+	for (unsigned k = 0; got >= 0 && k < c.nscopes; k++) {
+		unsigned took, gave;
+		const struct change *v = c.scopes[k].begun ? wrong_drop(&c, &c.scopes[k], &took, &gave) : NULL;
+
+		if (v)
+			return tell_drop(&c, p, v, &c.scopes[k], took, gave, e);
+	}
+	return cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e) ? -1 : 0;
+}
