@@ -113,12 +113,16 @@ static bool has_ended(const struct waits *w, uint32_t thread)
 	return false;
 }
 
-/* Where the return address is of the function that has called what the program stands in. 0: not known. */
+/* Where the return address is of the function that has called what the program stands in. 0: not known; or the compiler
+ * has put that function into its caller, and no instruction returns there. */
 static uint64_t return_slot(struct inspect *p)
 {
+	size_t own = (size_t)p->user;
 	struct gdb_regs r;
 	struct err ignored;
 
+	if (own + 1 < p->nframes && p->frames[own].addr == p->frames[own + 1].addr)
+		return 0;
 	if (gdb_frame_regs(p->x->g, 0, p->user + 1, &r, &ignored) || !(r.valid & 1u << GDB_REG_SP))
 		return 0;
 	return r.value[GDB_REG_SP] - 8;
