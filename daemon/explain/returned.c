@@ -283,18 +283,44 @@ static bool is_called_by(const struct step *inner, const struct step *outer)
 	return false;
 }
 
-/* The same of a function that the compiler has put into its caller: no instruction returns there. */
-static void end_where_kept(struct explain *x)
+/* Does the statement return what says that nothing was found, or that it failed: a pointer to nothing, or a negative
+ * constant? */
+static bool says_no(const struct step *s)
 {
-	const struct step *last = x->chain.n ? &x->chain.v[x->chain.n - 1] : NULL;
-	cleanup_free char *function = NULL;
+	const char *text = json_string_value(json_object_get(s->location, "text"));
 
-	if (x->end != END_CONSTANT || !x->kept || x->kept + 1 != x->chain.n || last->role != STEP_WRITE ||
-	    !is_called_by(last, &x->chain.v[x->kept - 1]))
+	text = text ? strstr(text, "return") : NULL;
+	if (!text)
+		return false;
+	text += strlen("return");
+	text += strspn(text, " (");
+	return str_starts(text, "NULL") || str_starts(text, "nullptr") || (*text == '-' && strcspn(text, ";)+*/(") > 1);
+}
+
+/*
+ * The chain ended at a constant in a function, that has returned it to say that it found nothing; or it is the null
+ * pointer of one that the compiler has put into its caller, which was kept. The statement that took it did not ask.
+ */
+static void end_where_taken(struct explain *x)
+{
+	const struct step *last = x->chain.n > 1 ? &x->chain.v[x->chain.n - 1] : NULL, *taker;
+	cleanup_free char *function = NULL, *value = NULL;
+	size_t k = x->chain.n;
+
+	if (!last || x->end != END_CONSTANT || last->role != STEP_WRITE)
+		return;
+	for (k -= 2;
+	     k && x->chain.v[k].role == STEP_LOAD && chain_same_place(x->chain.v[k].location, last->location, false);
+	     k--)
+		;
+	taker = &x->chain.v[k];
+	if ((k && taker->role != STEP_COPY) || !is_called_by(last, taker) || !(x->kept == k + 1 || says_no(last)))
 		return;
 	function = xstrdup(json_string_value(json_object_get(last->location, "function")));
-	explain_cut(x, x->kept);
-	explain_end_instead(x, END_COMPUTED, "the statement kept what `%s' returned, which is 0", function);
+	value = xstrdup(last->after ? last->after : "0");
+	explain_cut(x, k + 1);
+	explain_end_instead(x, END_COMPUTED, "the statement %s what `%s' returned, which is %s", k ? "kept" : "used",
+			    function, value);
 }
 
 /* The steps and notes of a search that has found nothing. */
@@ -317,7 +343,7 @@ int failure_returned(struct explain *x, struct err *e)
 	int r;
 
 	if (!x->returned.slot || keep > before) {
-		end_where_kept(x);
+		end_where_taken(x);
 		return 0;
 	}
 	r = to_call(x, &text, owner, &kinds, &bad, e);
