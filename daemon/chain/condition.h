@@ -37,6 +37,8 @@ unsigned condition_calls_in(const char *source, const char *function);
 /* Does the line only set a member of what a variable points to, to a constant, as "p->n = 0;"? The variable's name,
  * malloc'd, else NULL. Pure. */
 char *condition_member_set(const char *line);
+/* Does the line only assign a variable, as "p->n = n;"? That one's name, malloc'd, else NULL. Pure. */
+char *condition_name_assigned(const char *line);
 /* A condition that holds if the statement is not executed: it is true while all is well. malloc'd. */
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);

@@ -77,3 +77,17 @@ char *condition_member_set(const char *line)
 			return NULL;
 	return len && value[len] == ';' ? xstrndup(name, n) : NULL;
 }
+
+char *condition_name_assigned(const char *line)
+{
+	const char *value = strchr(line, '=');
+	size_t n = 0;
+
+	if (!value || value[1] == '=' || value == line || strchr("=!<>+-*/%&|^", value[-1]))
+		return NULL;
+	for (value++; isspace((unsigned char)*value); value++)
+		;
+	while (is_name(value[n]))
+		n++;
+	return n && !isdigit((unsigned char)*value) && value[n] == ';' ? xstrndup(value, n) : NULL;
+}

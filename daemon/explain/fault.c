@@ -13,6 +13,7 @@
 #include "explain/condition_search.h"
 #include "explain/failure.h"
 #include "flow/flow.h"
+#include "replay/show.h"
 #include "timetravel/cursor_int.h"
 
 #define NEAR 65536u /* bytes: so far is a member of an object from its beginning */
@@ -84,14 +85,35 @@ static bool is_below_stack(struct explain *x, const struct failure_fault *f, con
 	return !maps_find(cursor_memory(&x->t), f->addr, &m) || !m.write;
 }
 
+/* Does the statement of the frame name the function that it called? The line of an optimized one may be another's. */
+static bool names_callee(const struct inspect *p, int level)
+{
+	cleanup_free char *call = str_fmt("%s(", inspect_function(p, (size_t)level - 1));
+	json_t *location = show_location_of(&p->frames[level]);
+	const char *text = json_string_value(json_object_get(location, "text"));
+	bool names = text && strstr(text, call);
+
+	json_decref(location);
+	return names;
+}
+
+/* The innermost call of the cycle: where it stands now may be a function's first instruction. */
+static int innermost_call(const struct inspect *p)
+{
+	int first = p->user + 1;
+
+	for (int level = first; level < first + (int)CYCLE_MAX && level < (int)p->nframes; level++)
+		if (p->frames[level].line > 0 && names_callee(p, level))
+			return level;
+	return first < (int)p->nframes && p->frames[first].line > 0 ? first : p->user;
+}
+
 static int explain_overflow(struct explain *x, struct inspect *p, const char *cycle)
 {
 	cleanup_free char *text = xstrdup(cycle);
 
 	inspect_step(p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
-	/* the innermost call of the cycle: where it stands now may be a function's first instruction */
-	if (p->user + 1 < (int)p->nframes && p->frames[p->user + 1].line > 0)
-		inspect_look_at(p, p->user + 1);
+	inspect_look_at(p, innermost_call(p));
 	inspect_step(p, STEP_RECURSION, NULL, NULL, NULL, "the recursion does not end: %s", text);
 	explain_end(x, END_RECURSION, "the functions call each other without end: %s", text);
 	x->found = true;

@@ -68,6 +68,17 @@ static int setter_level(struct inspect *p)
 	return level;
 }
 
+/* Is the constant that was set one that the caller passed, into which the compiler has put the function? */
+static bool was_passed(struct inspect *p)
+{
+	const char *text = json_string_value(json_object_get(p->location, "text"));
+	cleanup_free char *name = text ? condition_name_assigned(text) : NULL;
+	size_t own = (size_t)p->user;
+
+	return name && own + 1 < p->nframes && p->frames[own].addr == p->frames[own + 1].addr &&
+	       p->frames[own + 1].fullname && flow_has_argument(p, p->user, name);
+}
+
 int failure_setter(struct explain *x, struct err *e)
 {
 	const struct step *last = x->chain.n > 1 ? &x->chain.v[x->chain.n - 1] : NULL;
@@ -85,7 +96,12 @@ int failure_setter(struct explain *x, struct err *e)
 		return explain_may_go_on(x, e) ? 0 : -1;
 	}
 	level = setter_level(&p);
-	if (level != p.user) {
+	if (x->end == END_CONSTANT && was_passed(&p)) {
+		level = p.user + 1;
+		inspect_look_at(&p, level);
+		inspect_step(&p, STEP_CALL, NULL, NULL, NULL, "the constant was passed here, as an argument of %s",
+			     inspect_function(&p, (size_t)level - 1));
+	} else if (level != p.user) {
 		int inner = level - 1;
 
 		inspect_look_at(&p, level);

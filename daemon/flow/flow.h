@@ -65,6 +65,8 @@ bool flow_has_call(const struct flow_stack *calls, const struct flow_call *call)
  * only done what it was given to do. 1; 0: there is none; -1, and p is closed.
  */
 int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, struct err *e);
+/* Is `name` an argument of the function in that frame? */
+bool flow_has_argument(struct inspect *p, int level, const char *name);
 /* Is `name` an argument of the function in that frame, and is its statement reached whatever else is so? */
 bool flow_does_to(struct inspect *p, int level, const char *name);
 /*

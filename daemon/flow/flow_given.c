@@ -188,6 +188,16 @@ static bool is_always_reached(struct inspect *p, int level, const struct given *
 	return is;
 }
 
+bool flow_has_argument(struct inspect *p, int level, const char *name)
+{
+	const char *args = json_string_value(json_object_get(inspect_row(p, (size_t)level), "args"));
+	struct given g = {0};
+
+	for (const char *s = args; s && (s = strchr(s, '=')); s++)
+		add_name(&g, args, s);
+	return has_name(&g, name, strlen(name));
+}
+
 bool flow_does_to(struct inspect *p, int level, const char *name)
 {
 	struct given g;

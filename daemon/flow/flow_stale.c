@@ -37,6 +37,8 @@ int flow_cross(struct flow *f, struct err *e)
 
 	if (is_heap(f->mark) && !(read_header(f->x, f->mark, &b) && b.magic == HEAP_USED))
 		return 0; /* an allocation, perhaps the first, before which there was no memory */
+	if (!is_heap(f->mark) && !flow_is_call(f->x))
+		return 0; /* it went over the frame, and began none */
 	f->crossed = true;
 	if (is_heap(f->mark))
 		return cursor_where(&f->x->t, &f->crossing, e);
