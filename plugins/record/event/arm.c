@@ -10,6 +10,7 @@
  * replay has, Syscall User Dispatch does the same: its selector byte is always 1.
  */
 #include "record/event/arm.h"
+#include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/event/turn.h"
 #include "record/store/log.h"
@@ -27,12 +28,12 @@ static int dispatch(const volatile char *selector)
 
 void arm_replay_thread(void)
 {
-	uint64_t sigsys = SIG_BIT(SIGSYS);
+	uint64_t ours = SIG_OURS;
 
 	if (!(G.ctl->flags & REPLAY_F_DISPATCH))
 		return;
 	/* libc may have begun the thread with all signals blocked */
-	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &sigsys, 0, 8);
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, 0, 8);
 	if (dispatch(&always) < 0)
 		shim_fail("cannot switch Syscall User Dispatch on");
 }
