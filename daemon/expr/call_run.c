@@ -105,7 +105,8 @@ static int has_ended(const struct trace_stop *stop, struct err *e)
 
 /*
  * Runs until the call is back. System calls trap into the shim, which passes them on; signals that were
- * on their way, the copy's own SIGSTOP included, are none of the call's.
+ * on their way are none of the call's, but for SIGSTOP: of a process that is stopped, a thread that the call makes
+ * is stopped, too, before its first instruction. What it did would depend on how fast it is.
  */
 static int run(struct trace *t, int timeout_ms, struct user_regs_struct *r, struct err *e)
 {
@@ -136,7 +137,7 @@ static int run(struct trace *t, int timeout_ms, struct user_regs_struct *r, stru
 			return 0;
 		if (is_fatal(stop.info.si_signo))
 			return has_ended(&stop, e);
-		sig = stop.info.si_signo == SIGSYS ? SIGSYS : 0;
+		sig = stop.info.si_signo == SIGSYS || stop.info.si_signo == SIGSTOP ? stop.info.si_signo : 0;
 	}
 }
 
@@ -247,6 +248,8 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[
 	if (!begun && trace_prepare(false, e))
 		return -1;
 	r = trace_seize(&t, pid, pid, e);
+	if (!r)
+		kill(pid, SIGSTOP); /* perhaps once more: see run() */
 	if (!r)
 		r = all(c, &t, timeout_ms, result, e);
 	if (r < 0 && e->kind == ERR_KILLED && t.alive)

@@ -55,7 +55,15 @@ enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex)
 	return nr < 0 ? BLOCKED_NOT : kind_of(nr, arg, futex);
 }
 
-/* Do the other threads wait until they are woken? */
+static bool is_stopped(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	return maps_state(path) == 'T';
+}
+
+/* Do the other threads wait until they are woken, or for a SIGCONT? */
 static bool all_others_wait(pid_t pid, pid_t tid)
 {
 	cleanup_closedir DIR *d = NULL;
@@ -68,7 +76,8 @@ static bool all_others_wait(pid_t pid, pid_t tid)
 	while (d && (entry = readdir(d))) {
 		pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (other && other != tid && blocked_now(pid, other, &futex) != BLOCKED_UNTIL_WOKEN)
+		if (other && other != tid && !is_stopped(pid, other) &&
+		    blocked_now(pid, other, &futex) != BLOCKED_UNTIL_WOKEN)
 			return false;
 	}
 	return d;

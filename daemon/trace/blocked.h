@@ -21,8 +21,8 @@ enum blocked blocked_in(const struct user_regs_struct *r, uint64_t *futex);
  * is stopped. */
 enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex);
 /*
- * The thread waits until it is woken: has the process no other thread that could do so? All others wait, too, and none
- * of them has run meanwhile.
+ * The thread waits until it is woken: has the process no other thread that could do so? All others wait, too, or are
+ * stopped, and none of them has run meanwhile.
  */
 bool blocked_for_good(pid_t pid, pid_t tid);
 /*
