@@ -20,7 +20,7 @@ from fredtest import FREDCTL, check
 
 COMBINATIONS = ("none", "fifo", "perf", "fifo,perf")
 WITH_CELLS = COMBINATIONS + ("plain", "fifo,perf,plain")
-PR_SET_SECCOMP, PR_CAPBSET_DROP, CAP_SYS_NICE = 22, 24, 23
+PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, CAP_SYS_NICE = 22, 24, 38, 23
 SYS_PERF_EVENT_OPEN = 298
 BPF_LOAD, BPF_IF_EQUAL, BPF_RETURN = 0x20, 0x15, 0x06
 RET_ERRNO, RET_ALLOW = 0x50000, 0x7FFF0000
@@ -33,11 +33,14 @@ def deny(what, command):
         os.environ["FRED_CELL"] = "plain"
     if "fifo" in what:
         resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
-        check(not libc.prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0), "PR_CAPBSET_DROP")
+        # an ordinary user has no capability to give up
+        check(not libc.prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0) or os.geteuid(), "PR_CAPBSET_DROP")
     if "perf" in what:
         ops = [(BPF_LOAD, 0, 0, 0), (BPF_IF_EQUAL, 0, 1, SYS_PERF_EVENT_OPEN), (BPF_RETURN, 0, 0, RET_ERRNO | errno.EPERM),
                (BPF_RETURN, 0, 0, RET_ALLOW)]
         code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *op) for op in ops))
+        if os.geteuid():
+            check(not libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS")
         program = ctypes.create_string_buffer(struct.pack("H6xQ", len(ops), ctypes.addressof(code)))
         check(not libc.prctl(PR_SET_SECCOMP, 2, program, 0, 0), "PR_SET_SECCOMP")
     os.execvp(command[0], command)

@@ -243,5 +243,21 @@ def need_root():
         raise Skip("root")
 
 
+def unshare(*options):
+    """A command that runs another one in namespaces of its own, as unshare(1) with these options: an ordinary user has them in a user
+    namespace."""
+    for command in (("unshare", *options), ("unshare", "-Ur", *options)):
+        if subprocess.run([*command, "true"], capture_output=True, timeout=60).returncode == 0:
+            return command
+    raise Skip("namespaces")
+
+
+def need_images(s, home):
+    """Checkpoints on disk, and what is made of them."""
+    line = next(c for c in s.json("doctor", status=None, env={"FRED_HOME": home})["checks"] if c["name"] == "checkpoint")
+    if line["status"] != "ok":
+        raise Skip("checkpoints on disk: namespaces")
+
+
 def kill(pid, signo=signal.SIGKILL):
     os.kill(pid, signo)
