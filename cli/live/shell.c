@@ -9,7 +9,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -122,9 +124,36 @@ static int take_args(pid_t pid, struct live_start *s, struct err *e)
 	return 0;
 }
 
-static int take_fd(int pidfd, int as, struct live_start *s, struct err *e)
+/*
+ * Where a container's filter refuses pidfd_getfd(2). What the shell has from here is taken from here; anything else is
+ * opened once more, at the same place.
+ */
+static int take_by_proc(pid_t pid, int as)
 {
-	cleanup_close int fd = (int)syscall(SYS_pidfd_getfd, pidfd, as, 0);
+	cleanup_free char *path = str_fmt("/proc/%d/fd/%d", (int)pid, as);
+	cleanup_free char *info = str_fmt("/proc/%d/fdinfo/%d", (int)pid, as);
+	cleanup_fclose FILE *f = fopen(info, "re");
+	struct stat theirs, ours;
+	unsigned flags;
+	int64_t pos;
+	int fd;
+
+	if (!f || fscanf(f, "pos: %" SCNd64 " flags: %o", &pos, &flags) != 2 || stat(path, &theirs))
+		return -1;
+	if (!fstat(as, &ours) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino &&
+	    fcntl(as, F_GETFL) == (int)(flags & ~(unsigned)O_CLOEXEC) &&
+	    (!S_ISREG(ours.st_mode) || lseek(as, 0, SEEK_CUR) == pos))
+		return fcntl(as, F_DUPFD_CLOEXEC, FIRST_FD);
+	fd = open(path, (int)(flags & (O_ACCMODE | O_APPEND | O_NONBLOCK)) | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0 && S_ISREG(theirs.st_mode))
+		lseek(fd, pos, SEEK_SET);
+	return fd;
+}
+
+static int take_fd(int pidfd, pid_t pid, int as, struct live_start *s, struct err *e)
+{
+	int got = (int)syscall(SYS_pidfd_getfd, pidfd, as, 0);
+	cleanup_close int fd = got < 0 ? take_by_proc(pid, as) : got;
 	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
 
 	if (moved < 0)
@@ -144,7 +173,8 @@ static int take_fds(pid_t pid, struct live_start *s, struct err *e)
 	if (pidfd < 0 || !d)
 		return err_errno(e, ERR_HOST, "%s", path);
 	while ((de = readdir(d)))
-		if (isdigit((unsigned char)de->d_name[0]) && take_fd(pidfd, (int)strtol(de->d_name, NULL, 10), s, e))
+		if (isdigit((unsigned char)de->d_name[0]) &&
+		    take_fd(pidfd, pid, (int)strtol(de->d_name, NULL, 10), s, e))
 			return -1;
 	return 0;
 }
