@@ -279,6 +279,11 @@ static void arrange_add_carry(const struct decoded *d, struct insn_flow *f)
 	f->zero = f->same && d->in.mnemonic == ZYDIS_MNEMONIC_SBB;
 }
 
+static void arrange_address(const struct decoded *d, struct insn_flow *f)
+{
+	f->imm = d->op[d->at[1]].mem.disp.value;
+}
+
 static void arrange_xor(const struct decoded *d, struct insn_flow *f)
 {
 	(void)d;
@@ -432,6 +437,7 @@ static void arrange_move(const struct decoded *d, struct insn_flow *f)
 /* NULL: they stay as they are written. */
 static void (*const arranges[FLOW_OPS])(const struct decoded *d, struct insn_flow *f) = {
 	[FLOW_MOVE] = arrange_move,
+	[FLOW_ADDRESS] = arrange_address,
 	[FLOW_AND] = arrange_and_add,
 	[FLOW_XOR] = arrange_xor,
 	[FLOW_ADD] = arrange_and_add,

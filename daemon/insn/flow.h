@@ -18,7 +18,7 @@ enum flow_op {
 	FLOW_UNKNOWN, /* its results count as written */
 	FLOW_MOVE, /* dst = src[0], extended with zeros */
 	FLOW_SIGN_EXTEND,
-	FLOW_ADDRESS, /* lea */
+	FLOW_ADDRESS, /* lea; imm: its displacement */
 	FLOW_AND, /* of dst and src[0], as all up to FLOW_ADD_CARRY */
 	FLOW_OR,
 	FLOW_XOR,

@@ -161,6 +161,12 @@ void bits_flags_of(struct bits_state *s, uint64_t v, unsigned bytes, bool carry)
 	bits_set_flags(s, never);
 }
 
+void bits_set_carry(struct bits_state *s)
+{
+	s->t->flags |= (FLOW_CF | FLOW_OF) & s->f->flags;
+	bits_mark(s->t, INSN_FLAGS, s->t->flags != 0, s->origin);
+}
+
 bool bits_tested(const struct bits_state *s)
 {
 	return (s->t->flags & s->f->tested) != 0;

@@ -29,6 +29,8 @@ uint64_t bits_get(struct bits_state *s, const struct flow_loc *l);
 void bits_put_bytes(struct bits_state *s, const struct flow_loc *l, const uint8_t *bits);
 void bits_put(struct bits_state *s, const struct flow_loc *l, uint64_t v);
 void bits_set_flags(struct bits_state *s, uint16_t never);
+/* Carry and overflow were never written, if the instruction writes them. */
+void bits_set_carry(struct bits_state *s);
 void bits_flags_of(struct bits_state *s, uint64_t v, unsigned bytes, bool carry);
 bool bits_tested(const struct bits_state *s);
 uint64_t bits_constant(const struct bits_state *s);

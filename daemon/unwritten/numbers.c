@@ -38,6 +38,21 @@ static void get_operands(struct bits_state *s, struct operands *o)
 	}
 }
 
+/*
+ * Of a sum or a difference: what differs between the least and the largest that it may be. Without values, a carry may
+ * come from each bit that was never written.
+ */
+static uint64_t sum_of(const struct insn_flow *f, const struct operands *o)
+{
+	uint64_t never = o->a | o->b, x = o->x & ~o->a, y = o->y & ~o->b;
+
+	if (f->op != FLOW_ADD || !o->told)
+		return f->same && !f->subtracts ? o->a << 1 : bits_upwards(never);
+	if (f->subtracts)
+		return never | ((x - (o->y | o->b)) ^ ((o->x | o->a) - y));
+	return f->same ? o->a << 1 : never | ((x + y) ^ ((o->x | o->a) + (o->y | o->b)));
+}
+
 /* The bits of the result that were never written. */
 static uint64_t result_of(const struct insn_flow *f, const struct operands *o)
 {
@@ -49,7 +64,7 @@ static uint64_t result_of(const struct insn_flow *f, const struct operands *o)
 	case FLOW_XOR:
 		return o->a | o->b;
 	default:
-		return bits_upwards(o->a | o->b);
+		return sum_of(f, o);
 	}
 }
 
@@ -117,13 +132,24 @@ void bits_two_operands(struct bits_state *s)
 	if (!f->keeps_dst)
 		bits_put(s, &f->dst, v);
 	bits_flags_of(s, v, f->dst.len, f->op == FLOW_ADD || f->op == FLOW_ADD_CARRY);
+	if (f->op == FLOW_ADD && !(v & bits_ones(o.bytes)) && o.a) /* the highest bit, of a number that was added to itself */
+		bits_set_carry(s);
 	s->t->flags &= (uint16_t)~certain_flags(f, &o);
 	bits_mark(s->t, INSN_FLAGS, s->t->flags != 0, s->t->origin[INSN_FLAGS]);
 }
 
+static uint64_t one_operand(const struct bits_state *s, uint64_t never)
+{
+	uint64_t least = s->d->operand & ~never, most = s->d->operand | never, by = s->f->increments ? 1 : UINT64_MAX;
+
+	if (s->f->op != FLOW_NEGATE)
+		return never;
+	return s->d->has_values ? never | ((least + by) ^ (most + by)) : bits_upwards(never);
+}
+
 void bits_one_operand(struct bits_state *s)
 {
-	uint64_t never = bits_get(s, &s->f->dst), v = s->f->op == FLOW_NEGATE ? bits_upwards(never) : never;
+	uint64_t never = bits_get(s, &s->f->dst), v = one_operand(s, never);
 
 	bits_put(s, &s->f->dst, v);
 	bits_flags_of(s, v, s->f->dst.len, true);
@@ -211,11 +237,17 @@ uint64_t bits_turned(uint64_t v, unsigned bytes)
 void bits_address(struct bits_state *s)
 {
 	const struct flow_loc base = {FLOW_REGISTER, s->f->base, 0, 8}, index = {FLOW_REGISTER, s->f->index, 0, 8};
-	uint64_t v = s->f->base == INSN_NO_REG ? 0 : bits_get(s, &base);
+	uint64_t a = s->f->base == INSN_NO_REG ? 0 : bits_get(s, &base), b = 0;
+	bool shifts = !s->f->imm && s->f->base == INSN_NO_REG;
 
 	if (s->f->index != INSN_NO_REG)
-		v |= bits_get(s, &index) * (s->f->scale ? s->f->scale : 1);
-	bits_put(s, &s->f->dst, bits_upwards(v));
+		b = bits_get(s, &index) * (s->f->scale ? s->f->scale : 1);
+	if (!s->f->imm && s->f->base == s->f->index && s->f->scale == 1) {
+		a <<= 1;
+		b = 0;
+		shifts = true;
+	}
+	bits_put(s, &s->f->dst, shifts ? a | b : bits_upwards(a | b));
 }
 
 void bits_exchange(struct bits_state *s)

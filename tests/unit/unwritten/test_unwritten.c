@@ -64,6 +64,9 @@ static void step(struct unwritten *u, const char *code, size_t n, uint64_t addr,
 #define STEP(u, code) step(u, code, sizeof(code) - 1, 0, 0, 0, NULL)
 #define ACCESS(u, code, addr, len) step(u, code, sizeof(code) - 1, addr, len, 0, NULL)
 
+#define VALUES(u, code, operand, other)                                                                                \
+	step(u, code, sizeof(code) - 1, 0, 0, 0, &(struct values){operand, other})
+
 static uint64_t reg(struct unwritten *u, unsigned r)
 {
 	return unwritten_thread(u, THREAD)->reg[r];
@@ -103,6 +106,38 @@ static void by_bits(void **state)
 	assert_int_equal(s.origin, ORIGIN);
 	ACCESS(&u, "\x8a\x04\x0a", OTHER, 1); /* mov (%rdx,%rcx), %al */
 	assert_int_equal(s.addresses, 1);
+	unwritten_fini(&u);
+}
+
+/* A carry goes on from a bit that was never written only as far as bits that were let it. */
+static void by_sums(void **state)
+{
+	struct unwritten u;
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	ACCESS(&u, "\x8b\x08", NEVER + 4, 4); /* mov (%rax), %ecx */
+	STEP(&u, "\x81\xe1\x10\x00\x00\x80"); /* and $0x80000010, %ecx */
+	STEP(&u, "\x8d\x14\x09"); /* lea (%rcx,%rcx), %edx */
+	assert_int_equal(reg(&u, INSN_RDX), 0x20);
+	STEP(&u, "\x8d\x14\x8d\x00\x00\x00\x00"); /* lea 0(,%rcx,4), %edx */
+	assert_int_equal(reg(&u, INSN_RDX), 0x40);
+	STEP(&u, "\x8d\x14\x8d\x10\x00\x00\x00"); /* lea 16(,%rcx,4), %edx */
+	assert_int_equal(reg(&u, INSN_RDX), 0xffffffc0);
+	VALUES(&u, "\x83\xc1\x21", 0x800, 0); /* add $33, %ecx */
+	assert_int_equal(reg(&u, INSN_RCX), 0x80000010);
+	VALUES(&u, "\x83\xe9\x11", 0x821, 0); /* sub $17, %ecx, which borrows up to the 1 */
+	assert_int_equal(reg(&u, INSN_RCX), 0x80000030);
+	VALUES(&u, "\xff\xc1", 0x80f, 0); /* inc %ecx */
+	assert_int_equal(reg(&u, INSN_RCX), 0x80000070);
+	STEP(&u, "\x81\xe1\x00\x00\x00\x80"); /* and $0x80000000, %ecx */
+	VALUES(&u, "\x01\xc9", 1, 1); /* add %ecx, %ecx */
+	assert_int_equal(reg(&u, INSN_RCX), 0);
+	STEP(&u, "\x75\x00"); /* jne */
+	assert_int_equal(s.branches, 0);
+	STEP(&u, "\x72\x00"); /* jc */
+	assert_int_equal(s.branches, 1);
 	unwritten_fini(&u);
 }
 
@@ -233,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_bits),
+		cmocka_unit_test(by_sums),
 		cmocka_unit_test(by_memory),
 		cmocka_unit_test(by_values),
 		cmocka_unit_test(by_vectors),
