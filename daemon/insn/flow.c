@@ -249,6 +249,14 @@ static uint8_t converted(const struct decoded *d)
 	case ZYDIS_MNEMONIC_VCVTTSS2SI:
 	case ZYDIS_MNEMONIC_CVTSS2SI:
 	case ZYDIS_MNEMONIC_VCVTSS2SI:
+	case ZYDIS_MNEMONIC_SQRTSS:
+	case ZYDIS_MNEMONIC_VSQRTSS:
+	case ZYDIS_MNEMONIC_RCPSS:
+	case ZYDIS_MNEMONIC_VRCPSS:
+	case ZYDIS_MNEMONIC_RSQRTSS:
+	case ZYDIS_MNEMONIC_VRSQRTSS:
+	case ZYDIS_MNEMONIC_ROUNDSS:
+	case ZYDIS_MNEMONIC_VROUNDSS:
 		return 4;
 	default:
 		return 8;
@@ -296,6 +304,25 @@ static void arrange_multiply(const struct decoded *d, struct insn_flow *f)
 		f->op = FLOW_WIDE;
 	else if (d->n == 2)
 		dst_is_source(f);
+}
+
+static void arrange_mix(const struct decoded *d, struct insn_flow *f)
+{
+	if (d->in.mnemonic == ZYDIS_MNEMONIC_MULX) {
+		f->src[0] = f->src[1];
+		f->src[1] = (struct flow_loc){FLOW_REGISTER, INSN_RDX, 0, f->dst.len};
+	} else {
+		dst_is_source(f);
+		f->nsrc = d->in.mnemonic == ZYDIS_MNEMONIC_CRC32 ? 2 : 1;
+	}
+}
+
+static void arrange_double_shift(const struct decoded *d, struct insn_flow *f)
+{
+	f->left = d->in.mnemonic == ZYDIS_MNEMONIC_SHLD;
+	f->imm &= f->dst.len == 8 ? 63 : 31;
+	if (f->dst.len < 4)
+		f->op = FLOW_UNKNOWN;
 }
 
 static void arrange_shift(const struct decoded *d, struct insn_flow *f)
@@ -356,10 +383,29 @@ static bool is_same_for_all(ZydisMnemonic m)
 
 static void arrange_two_vectors(const struct decoded *d, struct insn_flow *f)
 {
+	f->adds_dst = d->in.meta.category == ZYDIS_CATEGORY_VFMA;
 	if (f->nsrc == 1)
 		dst_is_source(f);
 	f->same = is_same(&f->src[0], &f->src[1]);
 	f->zero = f->same && is_same_for_all(d->in.mnemonic);
+}
+
+/* Of one register, or of two. */
+static void arrange_permute(const struct decoded *d, struct insn_flow *f)
+{
+	bool two = f->wide == FLOW_TWO_AND_TWO || f->wide == FLOW_BLEND || f->wide == FLOW_HALVES;
+
+	if (two)
+		arrange_two_vectors(d, f);
+	else if (f->nsrc != 1 || (f->wide != FLOW_EVEN && f->wide != FLOW_ODD && !f->has_imm))
+		f->op = FLOW_UNKNOWN; /* by what a register has */
+}
+
+static void arrange_shuffle(const struct decoded *d, struct insn_flow *f)
+{
+	(void)d;
+	if (!f->has_imm)
+		f->op = FLOW_UNKNOWN;
 }
 
 static void arrange_vector_test(const struct decoded *d, struct insn_flow *f)
@@ -449,7 +495,12 @@ static void (*const arranges[FLOW_OPS])(const struct decoded *d, struct insn_flo
 	[FLOW_PUSH] = arrange_source,
 	[FLOW_CALL... FLOW_JUMP] = arrange_source,
 	[FLOW_NEGATE] = arrange_negate,
-	[FLOW_VECTOR_AND... FLOW_VECTOR_SHIFT_BY] = arrange_two_vectors,
+	[FLOW_MIX] = arrange_mix,
+	[FLOW_DOUBLE_SHIFT] = arrange_double_shift,
+	[FLOW_VECTOR_AND... FLOW_VECTOR_MIX] = arrange_two_vectors,
+	[FLOW_VECTOR_SHIFT_BY] = arrange_two_vectors,
+	[FLOW_VECTOR_PERMUTE] = arrange_permute,
+	[FLOW_VECTOR_SHUFFLE] = arrange_shuffle,
 	[FLOW_VECTOR_SHIFT_LEFT... FLOW_VECTOR_SHIFT_ARITHMETIC] = arrange_vector_shift,
 	[FLOW_VECTOR_BYTES_LEFT... FLOW_VECTOR_BYTES_RIGHT] = arrange_vector_bytes,
 	[FLOW_VECTOR_EXTEND] = arrange_vector_extend,
@@ -515,6 +566,7 @@ void insn_flow(const uint8_t *code, size_t n, struct insn_flow *f)
 	rule = flow_rule_of(d.in.mnemonic);
 	f->op = (uint8_t)(rule ? rule->op : op_of_category(&d));
 	f->element = rule ? rule->element : 0;
+	f->wide = rule ? rule->wide : 0;
 	if (!take_operands(&d, f) || (d.masked && rule)) {
 		f->op = FLOW_UNKNOWN;
 		return;

@@ -33,7 +33,14 @@ enum flow_op {
 	FLOW_ROTATE_RIGHT,
 	FLOW_MULTIPLY, /* dst = src[0] * src[1] */
 	FLOW_WIDE, /* mul, div: all results from all operands */
+	FLOW_MIX, /* all of dst from all of the sources: crc32, mulx */
+	FLOW_SELECT, /* dst from bits of src[0] that src[1] or imm selects: pext, bextr */
+	FLOW_LOWEST, /* dst from src[0], from its lowest bit up: blsr, blsi, blsmsk */
+	FLOW_AND_NOT, /* andn */
+	FLOW_DOUBLE_SHIFT, /* shld, shrd: of dst, bits of src[0] come in, by imm or by src[1] */
+	FLOW_COMPARE_EXCHANGE,
 	FLOW_SWAP_BYTES,
+	FLOW_MOVE_SWAPPED, /* movbe */
 	FLOW_BIT_TEST, /* carry = bit src[0] or imm of dst */
 	FLOW_COUNT, /* dst from all of src[0]: popcnt */
 	FLOW_COUNT_LOW, /* from its bits up to the lowest that is set: bsf */
@@ -52,7 +59,7 @@ enum flow_op {
 	FLOW_RETURN,
 	FLOW_STRING_COPY, /* movs */
 	FLOW_STRING_FILL, /* stos */
-	/* of two vectors, src[0] and src[1], up to FLOW_VECTOR_SHIFT_BY */
+	/* of two vectors, src[0] and src[1], up to FLOW_VECTOR_SHIFT_BY; src[1] may be missing for PERMUTE */
 	FLOW_VECTOR_AND,
 	FLOW_VECTOR_OR,
 	FLOW_VECTOR_LANES, /* each element from those of the sources at the same place */
@@ -63,8 +70,13 @@ enum flow_op {
 	FLOW_VECTOR_MOVE_HIGH, /* movhlps */
 	FLOW_VECTOR_PACK, /* elements of both, each from one of twice its size */
 	FLOW_VECTOR_ALIGN, /* palignr */
+	FLOW_VECTOR_LOW_LANES, /* each element from the low halves of those of the sources: pmuludq */
+	FLOW_VECTOR_MIX, /* all from all, of 16 bytes each: mpsadbw, aesenc */
+	FLOW_VECTOR_PERMUTE, /* elements of src[0] or src[1], by imm: `wide` is an enum flow_permute */
 	FLOW_VECTOR_SHIFT_BY, /* elements of src[0], by the number that src[1] has */
 	/* of one vector, src[0], up to FLOW_VECTOR_BROADCAST */
+	FLOW_VECTOR_EACH, /* each element from the one at the same place */
+	FLOW_VECTOR_NARROW, /* each element from one of twice its size: cvtpd2ps */
 	FLOW_VECTOR_MOVE,
 	FLOW_VECTOR_SHIFT_LEFT, /* of each element, by imm bits */
 	FLOW_VECTOR_SHIFT_RIGHT,
@@ -82,6 +94,18 @@ enum flow_op {
 	FLOW_VECTOR_UPPER, /* vzeroupper */
 	FLOW_VECTOR_ALL, /* xrstor, vzeroall: all vector registers count as written */
 	FLOW_OPS
+};
+
+enum flow_permute {
+	FLOW_WORDS_LOW = 1, /* pshuflw: the low four words of each 16 bytes */
+	FLOW_WORDS_HIGH,
+	FLOW_TWO_AND_TWO, /* shufps, shufpd: the low half from src[0], the high one from src[1] */
+	FLOW_EVEN, /* each of the even elements twice: movddup, movsldup */
+	FLOW_ODD,
+	FLOW_BLEND, /* a bit of imm for each element: from src[1] */
+	FLOW_IN_LANE, /* vpermilpd: a bit of imm for each element */
+	FLOW_OF_FOUR, /* vpermq: of each 32 bytes */
+	FLOW_HALVES, /* vperm2i128 */
 };
 
 enum flow_where { FLOW_NOWHERE = 0, FLOW_CONSTANT, FLOW_REGISTER, FLOW_VECTOR, FLOW_MEMORY };
@@ -115,7 +139,9 @@ struct insn_flow {
 	bool from_operand; /* dst is the register that the ModRM byte names in its upper half */
 	bool subtracts; /* of FLOW_ADD */
 	bool increments; /* of FLOW_NEGATE */
-	uint8_t wide; /* of FLOW_VECTOR_EXTEND: bytes of dst's elements */
+	bool adds_dst; /* of vectors: dst is a source, too */
+	bool left; /* of FLOW_DOUBLE_SHIFT */
+	uint8_t wide; /* of FLOW_VECTOR_EXTEND: bytes of dst's elements; of FLOW_VECTOR_PERMUTE: which */
 	uint8_t base, index, scale; /* of the operand in memory; INSN_NO_REG: none */
 	uint16_t tested, flags; /* flags that it reads, and that it writes */
 	uint64_t writes, touches; /* registers as insn_regs has them: written, and read or written */

@@ -11,6 +11,7 @@ struct flow_rule {
 	ZydisMnemonic mnemonic;
 	enum flow_op op;
 	uint8_t element; /* bytes; 0: as the operand has it */
+	uint8_t wide; /* enum flow_permute; 0: none */
 };
 
 /* NULL: none is known. */

@@ -41,7 +41,13 @@ uint64_t bits_signed_of(uint64_t v, unsigned bytes);
 void bits_two_operands(struct bits_state *s);
 void bits_one_operand(struct bits_state *s);
 void bits_shift(struct bits_state *s);
+void bits_double_shift(struct bits_state *s);
 void bits_multiply(struct bits_state *s);
+void bits_mix(struct bits_state *s);
+void bits_select(struct bits_state *s);
+void bits_lowest(struct bits_state *s);
+void bits_and_not(struct bits_state *s);
+void bits_compare_exchange(struct bits_state *s);
 void bits_wide(struct bits_state *s);
 void bits_bit_test(struct bits_state *s);
 uint64_t bits_turned(uint64_t v, unsigned bytes);
@@ -51,6 +57,9 @@ void bits_move_if(struct bits_state *s);
 void bits_set_if(struct bits_state *s);
 
 /* ---- and on vectors: vectors.c ---- */
+
+/* permute.c: of a and b into out, as imm says. */
+void bits_permute(const struct bits_state *s, const uint8_t *a, const uint8_t *b, uint8_t *out);
 
 void bits_two_vectors(struct bits_state *s);
 void bits_one_vector(struct bits_state *s);

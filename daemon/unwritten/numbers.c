@@ -132,7 +132,8 @@ void bits_two_operands(struct bits_state *s)
 	if (!f->keeps_dst)
 		bits_put(s, &f->dst, v);
 	bits_flags_of(s, v, f->dst.len, f->op == FLOW_ADD || f->op == FLOW_ADD_CARRY);
-	if (f->op == FLOW_ADD && !(v & bits_ones(o.bytes)) && o.a) /* the highest bit, of a number that was added to itself */
+	if (f->op == FLOW_ADD && !(v & bits_ones(o.bytes)) &&
+	    o.a) /* the highest bit, of a number that was added to itself */
 		bits_set_carry(s);
 	s->t->flags &= (uint16_t)~certain_flags(f, &o);
 	bits_mark(s->t, INSN_FLAGS, s->t->flags != 0, s->t->origin[INSN_FLAGS]);
@@ -184,14 +185,87 @@ static uint64_t shifted(const struct bits_state *s, uint64_t v, unsigned by, uns
 void bits_shift(struct bits_state *s)
 {
 	const struct insn_flow *f = s->f;
-	uint64_t v = bits_get(s, &f->dst), all = bits_ones(f->dst.len);
+	bool three = f->nsrc == 2 || (f->nsrc && f->has_imm); /* operands */
+	const struct flow_loc *count = f->nsrc && !f->has_imm ? &f->src[three] : NULL;
+	uint64_t v = bits_get(s, three ? &f->src[0] : &f->dst), all = bits_ones(f->dst.len);
+	unsigned by = (unsigned)(count ? s->d->other : bits_constant(s)) & (f->dst.len == 8 ? 63 : 31);
 
-	if (f->nsrc)
-		v = (bits_get(s, &f->src[0]) & 0x3f) || v == all ? all : 0;
+	if (count && bits_get(s, count) & 0x3f)
+		v = all;
+	else if (count && (!s->d->has_values || by >= f->dst.len * 8u))
+		v = v == all ? all : 0;
 	else
-		v = shifted(s, v, (unsigned)bits_constant(s), f->dst.len) & all;
+		v = shifted(s, v, by, f->dst.len) & all;
 	bits_put(s, &f->dst, v);
 	bits_flags_of(s, v, f->dst.len, true);
+}
+
+void bits_double_shift(struct bits_state *s)
+{
+	const struct insn_flow *f = s->f;
+	uint64_t v = bits_get(s, &f->dst), in = bits_get(s, &f->src[0]), all = bits_ones(f->dst.len);
+	unsigned by = (unsigned)bits_constant(s), back = f->dst.len * 8u - by;
+
+	if (f->nsrc == 2)
+		v = (bits_get(s, &f->src[1]) & 0x3f) || (v | in) == all ? all : 0;
+	else if (by)
+		v = (f->left ? v << by | in >> back : v >> by | in << back) & all;
+	bits_put(s, &f->dst, v);
+	bits_flags_of(s, v, f->dst.len, true);
+}
+
+/* All results from all operands. */
+void bits_mix(struct bits_state *s)
+{
+	uint64_t v = s->f->nsrc > 1 ? bits_get(s, &s->f->src[1]) : 0;
+
+	v |= bits_get(s, &s->f->src[0]);
+	bits_clear(s->t, s->f->writes);
+	if (!v && s->f->dst.where != FLOW_MEMORY)
+		return;
+	bits_put(s, &s->f->dst, v ? UINT64_MAX : 0);
+	for (unsigned k = 0; v && k < 16; k++)
+		if (s->f->writes >> k & 1)
+			bits_put(s, &(struct flow_loc){FLOW_REGISTER, (uint8_t)k, 0, s->f->dst.len}, UINT64_MAX);
+	bits_set_flags(s, v ? FLOW_FLAGS : 0);
+}
+
+/* Which bits it takes is not known: what is partly written counts as written. */
+void bits_select(struct bits_state *s)
+{
+	uint64_t all = bits_ones(s->f->src[0].len), v = bits_get(s, &s->f->src[0]);
+
+	v = (s->f->nsrc > 1 && bits_get(s, &s->f->src[1])) || v == all ? all : 0;
+	bits_put(s, &s->f->dst, v);
+	bits_flags_of(s, v, s->f->dst.len, true);
+}
+
+void bits_lowest(struct bits_state *s)
+{
+	uint64_t v = bits_upwards(bits_get(s, &s->f->src[0]));
+
+	bits_put(s, &s->f->dst, v);
+	bits_flags_of(s, v, s->f->dst.len, true);
+}
+
+/* The values are not told: what one of them may clear counts as written. */
+void bits_and_not(struct bits_state *s)
+{
+	uint64_t v = bits_get(s, &s->f->src[0]) & bits_get(s, &s->f->src[1]);
+
+	bits_put(s, &s->f->dst, v);
+	bits_flags_of(s, v, s->f->dst.len, false);
+}
+
+void bits_compare_exchange(struct bits_state *s)
+{
+	const struct insn_flow *f = s->f;
+	const struct flow_loc rax = {FLOW_REGISTER, INSN_RAX, 0, f->dst.len};
+	uint64_t old = bits_get(s, &f->dst), new = bits_get(s, &f->src[0]), with = bits_get(s, &rax);
+
+	bits_put(s, &rax, old | with);
+	bits_put(s, &f->dst, old & new);
+	bits_set_flags(s, old | with ? FLOW_FLAGS : 0);
 }
 
 void bits_multiply(struct bits_state *s)
@@ -221,8 +295,14 @@ void bits_bit_test(struct bits_state *s)
 {
 	const struct insn_flow *f = s->f;
 	uint64_t v = bits_get(s, &f->dst);
-	bool never = f->has_imm ? v >> bits_constant(s) & 1
-				: v == bits_ones(f->dst.len) || (f->nsrc && bits_get(s, &f->src[0]));
+	bool never;
+
+	if (f->has_imm)
+		never = v >> bits_constant(s) & 1;
+	else if (f->nsrc && bits_get(s, &f->src[0]) & (f->dst.len * 8u - 1))
+		never = true;
+	else
+		never = s->d->has_values ? v >> (s->d->other & (f->dst.len * 8u - 1)) & 1 : v == bits_ones(f->dst.len);
 
 	if (!f->keeps_dst && f->has_imm)
 		bits_put(s, &f->dst, v & ~(1ull << bits_constant(s)));
@@ -261,7 +341,7 @@ void bits_exchange(struct bits_state *s)
 		bits_flags_of(s, bits_upwards(a | b), f->dst.len, true);
 }
 
-/* Whether it moved is not told: so only what both have is never written. */
+/* Where it is not told whether it moved, only what both have is never written. */
 void bits_move_if(struct bits_state *s)
 {
 	uint64_t a = bits_get(s, &s->f->dst), b = bits_get(s, &s->f->src[0]);
@@ -271,7 +351,10 @@ void bits_move_if(struct bits_state *s)
 		bits_put(s, &s->f->dst, UINT64_MAX);
 		return;
 	}
-	bits_put(s, &s->f->dst, a & b);
+	if (s->d->has_values)
+		bits_put(s, &s->f->dst, s->d->operand & 1 ? b : a);
+	else
+		bits_put(s, &s->f->dst, a & b);
 }
 
 void bits_set_if(struct bits_state *s)

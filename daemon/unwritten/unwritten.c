@@ -173,6 +173,11 @@ static void swap_bytes(struct bits_state *s)
 	bits_put(s, &s->f->dst, bits_turned(bits_get(s, &s->f->dst), s->f->dst.len));
 }
 
+static void move_swapped(struct bits_state *s)
+{
+	bits_put(s, &s->f->dst, bits_turned(bits_get(s, &s->f->src[0]), s->f->dst.len));
+}
+
 /* Is there a bit that is set, was written, and has none in front of it that was not? */
 static bool is_counted(const struct bits_state *s, uint64_t never)
 {
@@ -221,7 +226,14 @@ static void (*const execute[FLOW_OPS])(struct bits_state *s) = {
 	[FLOW_SHIFT_LEFT... FLOW_ROTATE_RIGHT] = bits_shift,
 	[FLOW_MULTIPLY] = bits_multiply,
 	[FLOW_WIDE] = bits_wide,
+	[FLOW_MIX] = bits_mix,
+	[FLOW_SELECT] = bits_select,
+	[FLOW_LOWEST] = bits_lowest,
+	[FLOW_AND_NOT] = bits_and_not,
+	[FLOW_DOUBLE_SHIFT] = bits_double_shift,
+	[FLOW_COMPARE_EXCHANGE] = bits_compare_exchange,
 	[FLOW_SWAP_BYTES] = swap_bytes,
+	[FLOW_MOVE_SWAPPED] = move_swapped,
 	[FLOW_BIT_TEST] = bits_bit_test,
 	[FLOW_COUNT... FLOW_COUNT_HIGH] = count,
 	[FLOW_SET_IF] = bits_set_if,
@@ -238,7 +250,7 @@ static void (*const execute[FLOW_OPS])(struct bits_state *s) = {
 	[FLOW_STRING_COPY] = copy_string,
 	[FLOW_STRING_FILL] = fill_string,
 	[FLOW_VECTOR_AND... FLOW_VECTOR_SHIFT_BY] = bits_two_vectors,
-	[FLOW_VECTOR_MOVE... FLOW_VECTOR_BROADCAST] = bits_one_vector,
+	[FLOW_VECTOR_EACH... FLOW_VECTOR_BROADCAST] = bits_one_vector,
 	[FLOW_VECTOR_COMPARE] = bits_compare_vectors,
 	[FLOW_VECTOR_TEST] = bits_test_vectors,
 	[FLOW_VECTOR_UPPER] = clear_upper,

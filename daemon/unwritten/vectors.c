@@ -56,6 +56,34 @@ static void shift_by(const struct insn_flow *f, const uint8_t *a, const uint8_t 
 		memset(out + k, all || bits_any(a + k, f->element) ? 0xff : 0, f->element);
 }
 
+/* The results of 16 bytes each from all of them. */
+static void mix(const struct insn_flow *f, const uint8_t *a, const uint8_t *b, uint8_t *out)
+{
+	for (unsigned lane = 0; lane < f->dst.len; lane += 16)
+		memset(out + lane, bits_any(a + lane, 16) || bits_any(b + lane, 16) ? 0xff : 0, 16);
+}
+
+static void low_lanes(const struct insn_flow *f, const uint8_t *a, const uint8_t *b, uint8_t *out)
+{
+	unsigned e = f->element;
+
+	for (unsigned k = 0; k < f->dst.len; k += e)
+		memset(out + k, bits_any(a + k, e / 2) || bits_any(b + k, e / 2) ? 0xff : 0, e);
+}
+
+/* What was in dst counts, too. */
+static void add_dst(struct bits_state *s, uint8_t *out)
+{
+	const struct insn_flow *f = s->f;
+	uint8_t dst[UNWRITTEN_BYTES];
+	unsigned to = f->op == FLOW_VECTOR_SCALAR ? f->element : f->dst.len;
+
+	bits_get_bytes(s, &f->dst, dst);
+	if (f->op == FLOW_VECTOR_SCALAR)
+		memcpy(out + to, dst + to, f->dst.len - to);
+	lanes(s, 0, to, out, dst, out);
+}
+
 void bits_two_vectors(struct bits_state *s)
 {
 	const struct insn_flow *f = s->f;
@@ -91,9 +119,20 @@ void bits_two_vectors(struct bits_state *s)
 	case FLOW_VECTOR_SHIFT_BY:
 		shift_by(f, a, b, out);
 		break;
+	case FLOW_VECTOR_LOW_LANES:
+		low_lanes(f, a, b, out);
+		break;
+	case FLOW_VECTOR_MIX:
+		mix(f, a, b, out);
+		break;
+	case FLOW_VECTOR_PERMUTE:
+		bits_permute(s, a, b, out);
+		break;
 	default:
 		interleave(f, a, b, out);
 	}
+	if (f->adds_dst)
+		add_dst(s, out);
 	if (f->zero)
 		memset(out, 0, sizeof(out));
 	bits_put_bytes(s, &f->dst, out);
@@ -163,6 +202,13 @@ void bits_one_vector(struct bits_state *s)
 		break;
 	case FLOW_VECTOR_BYTES_RIGHT:
 		align(a, none, by, f->dst.len, out);
+		break;
+	case FLOW_VECTOR_EACH:
+		lanes(s, 0, f->dst.len, a, none, out);
+		break;
+	case FLOW_VECTOR_NARROW:
+		for (unsigned k = 0; k * 2 < f->src[0].len; k += f->element)
+			memset(out + k, bits_any(a + k * 2, f->element * 2u) ? 0xff : 0, f->element);
 		break;
 	case FLOW_VECTOR_EXTEND:
 		extend(f, a, out);

@@ -36,9 +36,9 @@
 	X(ARGS, 8) /* if `args`: after the other entries of a call or jump by memory, and before a call of the         \
 		      recorder, of which it has the function's address: rdi, rsi, rdx, rcx, r8, r9, rsp */             \
 	X(RESULT, 2) /* if `args`: before RET: rax */                                                                  \
-	X(VALUES, 3) /* if `every`: of add, or, adc, sbb, and, sub, xor, cmp, test, inc, dec, bsf and bsr: the operand \
-			that the ModRM byte names in its lower half, in memory or as a whole register, and the other   \
-			register */                                                                                    \
+	X(VALUES, 3) /* if `every`: of add, or, adc, sbb, and, sub, xor, cmp, test, inc, dec, bsf, bsr, bt of a        \
+			register, and shifts by cl: the operand that the ModRM byte names in its lower half, in memory \
+			or as a whole register, and the other register; of cmov: whether it moves */                   \
 	X(WRITTEN, 3) /* the recorder has written outputs of a system call, or libc a line: where, bytes */            \
 	X(LOADED, 5) /* instead of an address: how many bytes, at most 32; what the last ACCESS reads: its next bytes, \
 			of instructions in [loaded_lo, loaded_hi) that read numbers or vectors */

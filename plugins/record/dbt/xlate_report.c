@@ -102,6 +102,23 @@ static int counts_zeros(const struct insn *i)
 	return !i->vex && i->map == 1 && (i->op & 0xfe) == 0xbc;
 }
 
+static int moves_if(const struct insn *i)
+{
+	return !i->vex && i->map == 1 && (i->op & 0xf0) == 0x40;
+}
+
+/* bt and the like, of a register */
+static int tests_bit(const uint8_t *p, const struct insn *i)
+{
+	return i->map == 1 && (i->op & 0xe7) == 0xa3 && p[i->modrm_at] >> 6 == 3;
+}
+
+/* shl and the like, by cl */
+static int shifts(const struct insn *i)
+{
+	return i->map == 0 && (i->op & 0xfe) == 0xd2;
+}
+
 /* add, or, adc, sbb, and, sub, xor, cmp: 00 to 3d; the same with a constant: 80, 81, 83; test: 84, 85, a8, a9, f6, f7;
  * inc, dec: fe, ff
  */
@@ -110,7 +127,9 @@ static int has_values(const uint8_t *p, const struct insn *i)
 	if (i->vex || insn_has_prefix(p, i, GS_PREFIX))
 		return 0;
 	if (i->map != 0)
-		return counts_zeros(i);
+		return counts_zeros(i) || moves_if(i) || tests_bit(p, i);
+	if (shifts(i))
+		return 1;
 	if (!i->modrm_at)
 		return (i->op & 0xc6) == 0x04 || (i->op & 0xfe) == 0xa8;
 	if ((i->op & 0xf6) == 0xf6)
@@ -118,9 +137,11 @@ static int has_values(const uint8_t *p, const struct insn *i)
 	return (i->op & 0xc4) == 0 || i->op == 0x80 || i->op == 0x81 || i->op == 0x83 || (i->op & 0xfe) == 0x84;
 }
 
-static int has_other_register(const struct insn *i)
+static int has_other_register(const uint8_t *p, const struct insn *i)
 {
-	return i->modrm_at && i->map == 0 && ((i->op & 0xc4) == 0 || (i->op & 0xfe) == 0x84);
+	if (i->map)
+		return tests_bit(p, i);
+	return i->modrm_at && ((i->op & 0xc4) == 0 || (i->op & 0xfe) == 0x84 || shifts(i));
 }
 
 /* Of those with values. */
@@ -165,23 +186,35 @@ static void put_operand(struct xlate *x, struct cache *c, const uint8_t *p, cons
 	adjust_operand(x, c, p, i);
 }
 
+/* set.. %cl; movzbl %cl, %ecx: by the program's flags */
+static void put_condition(struct cache *c, const struct insn *i)
+{
+	const uint8_t set[] = {0x0f, (uint8_t)(0x90 | (i->op & 15)), 0xc1};
+
+	put(c, set, sizeof(set));
+	BYTES(c, 0x0f, 0xb6, 0xc9);
+}
+
 static void put_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	uint8_t modrm = i->modrm_at ? p[i->modrm_at] : 0xc0; /* without one: rax */
-	unsigned reg = whole(i, (modrm >> 3 & 7) | (i->rex & 4) << 1);
+	unsigned reg = shifts(i) ? RCX : whole(i, (modrm >> 3 & 7) | (i->rex & 4) << 1);
+	int other = has_other_register(p, i);
 
 	keep_rax_rcx(c);
-	if (modrm >> 6 == 3)
+	if (moves_if(i))
+		put_condition(c, i);
+	else if (modrm >> 6 == 3)
 		put_register(c, whole(i, (modrm & 7) | (i->rex & 1) << 3));
 	else
 		put_operand(x, c, p, i);
 	put_cur(x, c, LOAD);
 	put_word(c, 1);
-	if (has_other_register(i) && reg == RAX)
+	if (other && reg == RAX)
 		put_gs(c, LOAD, RCX, GS(kept_rax));
-	else if (has_other_register(i) && reg == RCX)
+	else if (other && reg == RCX)
 		put_gs(c, LOAD, RCX, GS(kept_rcx));
-	else if (has_other_register(i))
+	else if (other)
 		put_register(c, reg);
 	put_word(c, 2);
 	put_head(c, REPORT_VALUES, (uint64_t)p);

@@ -40,6 +40,13 @@ static __attribute__((noinline)) void fill(int *n, int deed)
 		*n = 4;
 }
 
+/* The first one, or the other, by an instruction that moves if a flag is set. */
+static int chosen(int first, int a, int b)
+{
+	__asm__("test %1, %1\n\tcmovne %2, %0" : "+r"(b) : "r"(first), "r"(a) : "cc");
+	return b;
+}
+
 int main(void)
 {
 	struct item *p = item_of(3), copy = *p;
@@ -55,6 +62,14 @@ int main(void)
 	numbers[1] = 7;
 	bad += table[numbers[1] & 7] == '7';
 	bad += table[numbers[2] & 7] == '7'; /* BAD: uninitialised */
+	if (chosen(0, numbers[3], 4) == 4)
+		bad++;
+	if (chosen(1, numbers[3], 4) == 4) /* BAD: uninitialised */
+		bad++;
+	if ((numbers[4] & 0xff) << numbers[1] & 0x40)
+		bad++;
+	if ((numbers[4] & 0xff) << numbers[1] & 0x80) /* BAD: uninitialised */
+		bad++;
 	fill(&n, bad < 0);
 	switch (n & 1) { /* BAD: uninitialised */
 	case 1:

@@ -64,8 +64,7 @@ static void step(struct unwritten *u, const char *code, size_t n, uint64_t addr,
 #define STEP(u, code) step(u, code, sizeof(code) - 1, 0, 0, 0, NULL)
 #define ACCESS(u, code, addr, len) step(u, code, sizeof(code) - 1, addr, len, 0, NULL)
 
-#define VALUES(u, code, operand, other)                                                                                \
-	step(u, code, sizeof(code) - 1, 0, 0, 0, &(struct values){operand, other})
+#define VALUES(u, code, operand, other) step(u, code, sizeof(code) - 1, 0, 0, 0, &(struct values){operand, other})
 
 static uint64_t reg(struct unwritten *u, unsigned r)
 {
@@ -138,6 +137,83 @@ static void by_sums(void **state)
 	assert_int_equal(s.branches, 0);
 	STEP(&u, "\x72\x00"); /* jc */
 	assert_int_equal(s.branches, 1);
+	unwritten_fini(&u);
+}
+
+/* Instructions whose source is ecx or xmm0, of which this is never written, and what of their result then is. */
+static void by_many(void **state)
+{
+	static const struct {
+		const char *code;
+		unsigned n, reg;
+		uint64_t before, after;
+		struct values v;
+	} t[] = {
+		{"\x0f\xa4\xca\x08", 4, INSN_RDX, 0xff000000, 0xff}, /* shld $8, %ecx, %edx */
+		{"\x0f\xac\xca\x04", 4, INSN_RDX, 0xf, 0xf0000000}, /* shrd $4, %ecx, %edx */
+		{"\xc4\xe2\x68\xf3\xc9", 5, INSN_RDX, 0x10, 0xfffffff0}, /* blsr %ecx, %edx */
+		{"\xf2\x0f\x38\xf1\xd1", 5, INSN_RDX, 0x10, 0xffffffff}, /* crc32 %ecx, %edx */
+		{"\xc4\xe3\x7b\xf0\xd1\x04", 6, INSN_RDX, 0x10, 1}, /* rorx $4, %ecx, %edx */
+		{"\xc4\xe2\x6b\xf6\xf1", 5, INSN_RSI, 0x10, 0xffffffff}, /* mulx %ecx, %edx, %esi */
+		{"\x0f\x44\xd1", 3, INSN_RDX, 0x10, 0x10, {1, 0}}, /* cmove %ecx, %edx, which moves ... */
+		{"\x0f\x44\xd1", 3, INSN_RDX, 0x10, 0, {0, 0}}, /* ... or does not */
+		{"\xd3\xe1", 2, INSN_RCX, 0x100, 0x800, {0, 3}}, /* shl %cl, %ecx */
+	};
+	struct unwritten u;
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	for (size_t k = 0; k < sizeof(t) / sizeof(t[0]); k++) {
+		unwritten_store(&u.memory, OTHER, 4, (const uint8_t *)&t[k].before, ORIGIN);
+		STEP(&u, "\x31\xd2"); /* xor %edx, %edx */
+		ACCESS(&u, "\x8b\x08", OTHER, 4); /* mov (%rax), %ecx */
+		step(&u, t[k].code, t[k].n, 0, 0, 0, &t[k].v);
+		assert_int_equal(reg(&u, t[k].reg), t[k].after);
+	}
+	unwritten_fini(&u);
+}
+
+/* So of xmm0, of whose bytes those from the fourth on were never written: which of the results were. */
+static void by_permutes(void **state)
+{
+	static const struct {
+		const char *code;
+		unsigned n;
+		uint16_t never;
+	} t[] = {
+		{"\xf2\x0f\x70\xc8\x1b", 5, 0xff2f}, /* pshuflw $0x1b, %xmm0, %xmm1 */
+		{"\xf3\x0f\x70\xc8\x1b", 5, 0xfff8}, /* pshufhw */
+		{"\x0f\xc6\xc8\x40", 4, 0xf800}, /* shufps $0x40 */
+		{"\x66\x0f\x3a\x0c\xc8\x05", 6, 0x0f08}, /* blendps $5 */
+		{"\xf3\x0f\x16\xc8", 4, 0xffff}, /* movshdup */
+		{"\xf3\x0f\x12\xc8", 4, 0xff88}, /* movsldup */
+		{"\xf2\x0f\x12\xc8", 4, 0xf8f8}, /* movddup */
+		{"\x66\x0f\xf4\xc8", 4, 0xffff}, /* pmuludq */
+		{"\xf3\x0f\x5b\xc8", 4, 0xffff}, /* cvttps2dq */
+		{"\x66\x0f\x5a\xc8", 4, 0x00ff}, /* cvtpd2ps */
+		{"\xf2\x0f\x51\xc8", 4, 0x00ff}, /* sqrtsd */
+		{"\xf2\x0f\x5d\xc8", 4, 0x00ff}, /* minsd */
+		{"\x66\x0f\x7c\xc8", 4, 0xff00}, /* haddpd */
+		{"\xc4\xe2\xf1\xb9\xc8", 5, 0x00ff}, /* vfmadd231sd %xmm0, %xmm1, %xmm1 */
+		{"\xc4\xe3\xfd\x00\xc8\xb1", 6, 0xf8ff}, /* vpermq $0xb1, %ymm0, %ymm1 */
+	};
+	struct unwritten u;
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	unwritten_fill(&u.memory, NEVER + BEFORE, 13, true, ORIGIN);
+	for (size_t k = 0; k < sizeof(t) / sizeof(t[0]); k++) {
+		uint16_t never = 0;
+
+		STEP(&u, "\x0f\x57\xc9"); /* xorps %xmm1, %xmm1 */
+		ACCESS(&u, "\x0f\x10\x00", NEVER, 16); /* movups (%rax), %xmm0 */
+		step(&u, t[k].code, t[k].n, 0, 0, 0, NULL);
+		for (unsigned b = 0; b < 16; b++)
+			never |= (uint16_t)((unwritten_thread(&u, THREAD)->vector[1][b] != 0) << b);
+		assert_int_equal(never, t[k].never);
+	}
 	unwritten_fini(&u);
 }
 
@@ -267,12 +343,9 @@ static void by_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_bits),
-		cmocka_unit_test(by_sums),
-		cmocka_unit_test(by_memory),
-		cmocka_unit_test(by_values),
-		cmocka_unit_test(by_vectors),
-		cmocka_unit_test(by_stack),
+		cmocka_unit_test(by_bits),     cmocka_unit_test(by_sums),   cmocka_unit_test(by_many),
+		cmocka_unit_test(by_permutes), cmocka_unit_test(by_memory), cmocka_unit_test(by_values),
+		cmocka_unit_test(by_vectors),  cmocka_unit_test(by_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
