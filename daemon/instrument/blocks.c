@@ -181,6 +181,7 @@ void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct moment
 
 	if (!blocks_is_heap(at) || len > HI - at)
 		return;
+	b->reused += blocks_is_freed(b, at);
 	p = table_add(&b->pieces, at);
 	*p = (struct heap_piece){.at = at, .len = len, .state = BLOCK_LIVE, .made = *made};
 	allow(b, at, len);

@@ -34,6 +34,7 @@ struct blocks {
 		uint8_t *map;
 	} * chunk; /* those pieces of the map that there are */
 	size_t chunks;
+	uint64_t reused; /* blocks that were added where a freed one had been */
 	bool above; /* some of them are not in the part that filters know (REPORT_HEAP_PART) */
 };
 

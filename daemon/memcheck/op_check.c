@@ -178,7 +178,7 @@ static void note_counts(struct check *c, json_t *r)
 static json_t *result_of(struct check *c, double since)
 {
 	const struct memcheck *m = &c->m;
-	json_t *list = json_array(), *r;
+	json_t *list = json_array(), *r, *stats;
 
 	for (size_t k = 0; k < m->n; k++) {
 		json_t *o = finding_json(c, &m->v[k]);
@@ -195,8 +195,9 @@ static json_t *result_of(struct check *c, double since)
 		r, "reachable",
 		json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks", (json_int_t)m->reachable_blocks));
 	show_process(r, c->rec, c->process);
-	json_object_set_new(summary_add(r, &m->i, &c->nav, &c->moments, "errors", since), "unchecked",
-			    json_integer((json_int_t)m->unchecked));
+	stats = summary_add(r, &m->i, &c->nav, &c->moments, "errors", since);
+	json_object_set_new(stats, "unchecked", json_integer((json_int_t)m->unchecked));
+	json_object_set_new(stats, "reused", json_integer((json_int_t)m->blocks.reused));
 	note_counts(c, r);
 	return r;
 }

@@ -25,9 +25,27 @@ static void above(void **state)
 	blocks_fini(&b);
 }
 
+/* Those whose memory was another block's before are counted. */
+static void reused(void **state)
+{
+	static const struct moment unknown;
+	const uint64_t at = SHIM_HEAP_MAIN_ADDR + 16;
+	struct blocks b;
+
+	(void)state;
+	blocks_init(&b);
+	blocks_add(&b, at, 24, &unknown);
+	blocks_free(&b, blocks_at(&b, at), &unknown);
+	assert_int_equal(b.reused, 0);
+	blocks_add(&b, at, 20, &unknown);
+	blocks_add(&b, at + 64, 24, &unknown);
+	assert_int_equal(b.reused, 1);
+	blocks_fini(&b);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(above)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(above), cmocka_unit_test(reused)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
