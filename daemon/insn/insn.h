@@ -101,9 +101,10 @@ struct insn_shape {
 	bool vector; /* it goes to or comes from a vector register */
 	bool fs, gs;
 	bool locked; /* an atomic operation: with a lock prefix, or xchg */
-	bool irregular; /* a gather or scatter, or a mask in a vector register: which bytes is not known */
+	bool irregular; /* a gather or scatter, or a mask in a vector register, which say which bytes */
 	bool masked, packed; /* by an opmask register; packed: as many elements as it has bits, one after the other */
-	unsigned element; /* masked: bytes */
+	unsigned element; /* masked or irregular: bytes */
+	unsigned index, count, scale; /* of a gather or scatter: bytes of an index, how many; index 0: it is none */
 	int64_t scaled; /* to be added to an address with the 8-bit displacement of EVEX taken as it stands */
 	/* a string instruction: bytes of an element; what is read at rsi and rdi, and written at rdi */
 	unsigned string;

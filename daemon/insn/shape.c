@@ -67,6 +67,18 @@ static bool has_vector_register(const struct decoded *d)
 	return false;
 }
 
+/* As many elements as there are of the wider of data and indices. */
+static void gather(const struct decoded *d, const ZydisDecodedOperand *o, struct insn_shape *s)
+{
+	bool evex = d->in.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
+	unsigned bytes = d->in.avx.vector_length / 8u;
+
+	s->element = (evex ? d->in.raw.evex.W : d->in.raw.vex.W) ? 8 : 4;
+	s->index = d->in.opcode & 1 ? 8 : 4;
+	s->count = bytes / (s->element > s->index ? s->element : s->index);
+	s->scale = o->mem.scale;
+}
+
 static void memory_operand(const struct decoded *d, const ZydisDecodedOperand *o, struct insn_shape *s)
 {
 	bool evex = d->in.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
@@ -84,6 +96,8 @@ static void memory_operand(const struct decoded *d, const ZydisDecodedOperand *o
 	s->masked = evex && d->in.avx.mask.reg != ZYDIS_REGISTER_NONE && d->in.avx.mask.reg != ZYDIS_REGISTER_K0;
 	s->packed = d->in.meta.category == ZYDIS_CATEGORY_COMPRESS || d->in.meta.category == ZYDIS_CATEGORY_EXPAND;
 	s->element = o->element_size ? o->element_size / 8 : s->bytes;
+	if (o->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+		gather(d, o, s);
 	if (evex && d->in.raw.disp.size == 8)
 		s->scaled = o->mem.disp.value - (int64_t)(int8_t)d->in.raw.disp.value;
 }

@@ -83,6 +83,50 @@ static void masked(struct instrument *i, struct instrument_insn *x, uint64_t add
 	tell(i, x, addr + first * s->element, (last - first) * (uint64_t)s->element, s->reads, s->writes);
 }
 
+static void on_vector(struct instrument *i, const uint64_t *v)
+{
+	uint64_t which = v[0] & REPORT_PC_MASK;
+
+	if (which >= REPORT_VECTORS)
+		return;
+	memcpy(i->vector[which], v + 1, sizeof(i->vector[which]));
+	i->has_vector[which] = true;
+}
+
+/* Is the element accessed, by an opmask or by the sign in a vector? */
+static bool is_selected(const struct instrument *i, const struct insn_shape *s, unsigned k)
+{
+	if (s->masked)
+		return i->mask >> k & 1;
+	return i->vector[REPORT_VECTOR_MASK][(k + 1) * s->element - 1] >> 7;
+}
+
+static uint64_t index_of(const struct instrument *i, const struct insn_shape *s, unsigned k)
+{
+	int64_t wide;
+	int32_t v;
+
+	memcpy(&wide, i->vector[REPORT_VECTOR_INDEX] + k * sizeof(wide) % 64, sizeof(wide));
+	memcpy(&v, i->vector[REPORT_VECTOR_INDEX] + k * sizeof(v), sizeof(v));
+	return (uint64_t)(s->index == sizeof(wide) ? wide : v) * s->scale;
+}
+
+/* Each element that is accessed; false: it is not known which are. */
+static bool by_vectors(struct instrument *i, struct instrument_insn *x, uint64_t base)
+{
+	const struct insn_shape *s = &x->shape;
+	unsigned n = s->index ? s->count : s->element ? s->bytes / s->element : 0;
+	bool known = n && (s->masked || i->has_vector[REPORT_VECTOR_MASK]) &&
+		     (!s->index || i->has_vector[REPORT_VECTOR_INDEX]);
+
+	memset(i->has_vector, 0, sizeof(i->has_vector));
+	for (unsigned k = 0; known && k < n; k++)
+		if (is_selected(i, s, k))
+			tell(i, x, base + (s->index ? index_of(i, s, k) : k * (uint64_t)s->element), s->element,
+			     s->reads, s->writes);
+	return known;
+}
+
 static struct instrument_quick *quick_place(const struct instrument *i, uint64_t word)
 {
 	return &i->quick[(word * 0x9e3779b97f4a7c15ull >> 40) & (INSTRUMENT_QUICK - 1)];
@@ -130,6 +174,8 @@ static void on_access(struct instrument *i, const uint64_t *v)
 	make_quick(i, v[0], x);
 	if (s->call && !i->report.every)
 		x->hits--; /* a CALL entry comes, too, and counts it */
+	if (s->irregular && !s->gs && !s->fs && by_vectors(i, x, base + (uint64_t)s->scaled))
+		return;
 	if (!s->len || s->irregular || s->gs || (s->fs && !i->ops->locals)) {
 		i->irregular += !s->fs; /* thread-local variables are in no block of the heap */
 		return;
@@ -383,6 +429,9 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 	case REPORT_ARGS:
 		if (i->ops->args)
 			i->ops->args(i->ctx, i, v[0] & REPORT_PC_MASK, v + 1);
+		break;
+	case REPORT_VECTOR:
+		on_vector(i, v);
 		break;
 	case REPORT_LOADED:
 		on_loaded(i, v);

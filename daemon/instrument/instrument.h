@@ -140,6 +140,8 @@ struct instrument {
 	struct instrument_quick *quick; /* INSTRUMENT_QUICK of them */
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask, rax;
+	uint8_t vector[REPORT_VECTORS][64]; /* of the access that comes next */
+	bool has_vector[REPORT_VECTORS];
 	uint64_t loads; /* the address of what is told next of what an instruction loads */
 	bool has_rax;
 	bool insns_told;

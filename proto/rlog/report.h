@@ -41,7 +41,9 @@
 			or as a whole register, and the other register; of cmov: whether it moves */                   \
 	X(WRITTEN, 3) /* the recorder has written outputs of a system call, or libc a line: where, bytes */            \
 	X(LOADED, 5) /* instead of an address: how many bytes, at most 32; what the last ACCESS reads: its next bytes, \
-			of instructions in [loaded_lo, loaded_hi) that read numbers or vectors */
+			of instructions in [loaded_lo, loaded_hi) that read numbers or vectors */                      \
+	X(VECTOR, 9) /* instead of an address: enum replay_report_vector; that register of the access that comes next, \
+			whose operand is told without indices; with VEX the lower 32 bytes */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,
@@ -49,6 +51,8 @@ enum replay_report_kind {
 #undef X
 		REPORT_KIND_COUNT
 };
+
+enum replay_report_vector { REPORT_VECTOR_INDEX = 0, REPORT_VECTOR_MASK, REPORT_VECTORS };
 
 #define REPORT_ARG_REGS 7 /* of ARGS */
 #define REPORT_LOADED_BYTES 32u /* of LOADED */

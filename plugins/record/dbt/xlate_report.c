@@ -20,6 +20,7 @@
 #define HALF 0x66
 #define FS_PREFIX 0x64
 #define GS_PREFIX 0x65
+#define NO_INDEX 0x20 /* in an SIB byte */
 #define RESTORE_RCX 9 /* bytes of put_gs */
 
 /* The address relative to RIP with which what has been put ends means the same as in the original. */
@@ -36,10 +37,11 @@ static void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, c
 	memcpy(c->cur - sizeof(d), &d, sizeof(d));
 }
 
-/* lea OPERAND, %rcx */
+/* lea OPERAND, %rcx; of gathers without the indices */
 static void put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
-	const uint8_t b[] = {(uint8_t)(0x48 | insn_extension(p, i)), LEA,
+	int gather = xlate_is_gather(p, i);
+	const uint8_t b[] = {(uint8_t)(0x48 | (insn_extension(p, i) & (gather ? 1 : 3))), LEA,
 			     (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX)};
 	unsigned to = i->imm_at ? i->imm_at : i->len;
 
@@ -48,6 +50,8 @@ static void put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const st
 			put(c, q, 1);
 	put(c, b, sizeof(b));
 	put(c, p + i->modrm_at + 1, to - i->modrm_at - 1u);
+	if (gather)
+		c->cur[i->modrm_at + 1 - (int)to] = (uint8_t)((p[i->modrm_at + 1] & 0xc7) | NO_INDEX);
 	adjust_operand(x, c, p, i);
 }
 
@@ -591,6 +595,7 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 	if (opmask(p, i) && xlate_has_operand(p, i))
 		put_mask(x, c, opmask(p, i));
 	if (xlate_has_operand(p, i)) {
+		xlate_put_vectors(x, c, p, i);
 		put_access(x, c, p, i);
 	} else if (is_absolute(i)) {
 		keep_rax_rcx(c);
