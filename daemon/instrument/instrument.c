@@ -142,15 +142,15 @@ static void make_quick(struct instrument *i, uint64_t word, struct instrument_in
 	*quick_place(i, word) = (struct instrument_quick){word, x, s->scaled, s->bytes, s->reads, s->writes};
 }
 
-/* An entry of ACCESS. false: it is not one of the quick ones. */
-static inline bool on_quick(struct instrument *i, const uint64_t *v)
+/* An entry of ACCESS or PASS. false: it is not one of the quick ones. */
+static inline bool on_quick(struct instrument *i, const uint64_t *v, bool pass)
 {
 	const struct instrument_quick *q = quick_place(i, v[0]);
 	struct instrument_insn *x = q->insn;
 
 	if (q->word != v[0] || x->segment != i->event + 1)
 		return false;
-	x->hits += !i->report.every;
+	x->hits = pass ? v[2] : x->hits + !i->report.every;
 	i->operand = v[1];
 	i->loads = v[1] + (uint64_t)q->scaled;
 	i->accesses += !i->report.filter;
@@ -163,12 +163,13 @@ static inline bool on_quick(struct instrument *i, const uint64_t *v)
 	return true;
 }
 
-static void on_access(struct instrument *i, const uint64_t *v)
+static void on_access(struct instrument *i, const uint64_t *v, bool pass)
 {
 	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
 	const struct insn_shape *s = &x->shape;
 	uint64_t base = v[1] + (s->fs ? i->fs : 0);
 
+	x->hits = pass ? v[2] : x->hits;
 	i->operand = v[1];
 	i->loads = v[1] + (uint64_t)s->scaled;
 	make_quick(i, v[0], x);
@@ -382,7 +383,8 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 {
 	switch (kind) {
 	case REPORT_ACCESS:
-		on_access(i, v);
+	case REPORT_PASS:
+		on_access(i, v, kind == REPORT_PASS);
 		break;
 	case REPORT_MASK:
 		i->mask = v[1];
@@ -446,6 +448,11 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 #define AHEAD 24
 #define FAR_AHEAD 48
 
+static inline bool is_access(uint64_t head)
+{
+	return head >> REPORT_KIND_SHIFT == REPORT_ACCESS || head >> REPORT_KIND_SHIFT == REPORT_PASS;
+}
+
 static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e)
 {
 	struct instrument *i = ctx;
@@ -463,13 +470,14 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 		}
 		/* what stands there need not be the beginning of an entry */
 		if (i->ops->soon && k + FAR_AHEAD + 2 <= n) {
-			if (v[k + AHEAD] >> REPORT_KIND_SHIFT == REPORT_ACCESS)
+			if (is_access(v[k + AHEAD]))
 				i->ops->soon(i->ctx, v[k + AHEAD + 1], false);
-			if (v[k + FAR_AHEAD] >> REPORT_KIND_SHIFT == REPORT_ACCESS)
+			if (is_access(v[k + FAR_AHEAD]))
 				i->ops->soon(i->ctx, v[k + FAR_AHEAD + 1], true);
 		}
-		if (kind == REPORT_ACCESS && k + 2 <= n && !i->between && on_quick(i, v + k)) {
-			k += 2;
+		if ((kind == REPORT_ACCESS || kind == REPORT_PASS) && k + words[kind] <= n && !i->between &&
+		    on_quick(i, v + k, kind == REPORT_PASS)) {
+			k += words[kind];
 			continue;
 		}
 		if (kind >= REPORT_KIND_COUNT || k + words[kind] > n)
@@ -530,6 +538,14 @@ static int shadow(void *ctx, struct trace *t, uint64_t at, struct err *e)
 	return i->ops->shadow(i->ctx, i, t->pid, at, e);
 }
 
+static enum segcur_sort sort(void *ctx, uint64_t pc)
+{
+	struct instrument *i = ctx;
+	struct instrument_insn *x = table_find(&i->insns, pc);
+
+	return x ? i->ops->sort(i->ctx, i, x) : SEGCUR_UNDECIDED;
+}
+
 static bool cancelled(void *ctx)
 {
 	struct instrument *i = ctx;
@@ -537,16 +553,15 @@ static bool cancelled(void *ctx)
 	return i->ops->cancelled && i->ops->cancelled(i->ctx);
 }
 
-static const struct segcur_report_ops report_ops = {.begun = begun,
-						    .entries = entries,
-						    .returned = returned,
-						    .cancelled = cancelled},
-				      filtered_ops = {.begun = begun,
-						      .entries = entries,
-						      .returned = returned,
-						      .cancelled = cancelled,
-						      .shadow = shadow,
-						      .again = again};
+static const struct segcur_report_ops
+	report_ops = {.begun = begun, .entries = entries, .returned = returned, .cancelled = cancelled},
+	filtered_ops = {.begun = begun,
+			.entries = entries,
+			.returned = returned,
+			.cancelled = cancelled,
+			.shadow = shadow,
+			.again = again},
+	sorted_ops = {.begun = begun, .entries = entries, .returned = returned, .cancelled = cancelled, .sort = sort};
 
 void instrument_here(const struct instrument *i, const struct instrument_insn *x, struct timeline_point *p)
 {
@@ -574,7 +589,9 @@ void instrument_init(struct instrument *i, const struct instrument_ops *ops, voi
 	i->ops = ops;
 	i->ctx = ctx;
 	i->question = xcalloc(REPORT_ONLY_MAX, sizeof(*i->question));
-	i->report = (struct segcur_report){.ops = ops->shadow ? &filtered_ops : &report_ops,
+	i->report = (struct segcur_report){.ops = ops->shadow ? &filtered_ops
+						  : ops->sort ? &sorted_ops
+							      : &report_ops,
 					   .ctx = i,
 					   .every = ops->insn != NULL,
 					   .args = ops->args != NULL,
@@ -594,6 +611,7 @@ void instrument_fini(struct instrument *i)
 	free(i->quick);
 	free(i->question);
 	table_fini(&i->insns);
+	segcur_known_fini(&i->report.known);
 	shim_frames_fini(&i->shim_frames);
 	memset(i, 0, sizeof(*i));
 }

@@ -95,6 +95,12 @@ struct instrument_ops {
 	 * of segcursor_report.h. Without insn.
 	 */
 	int (*shadow)(void *ctx, struct instrument *i, pid_t pid, uint64_t at, struct err *e);
+	/*
+	 * May be NULL: then access() is told of all accesses. Else an access by an instruction of which this says
+	 * SEGCUR_NEW is left out if the thread has made it before in the same epoch (rlog/report.h, struct
+	 * replay_known). When it would say something else than before, i->report.sorted is to go up. Without insn.
+	 */
+	enum segcur_sort (*sort)(void *ctx, struct instrument *i, struct instrument_insn *insn);
 	/* The position's pc and hits that were asked for; id: the caller's. */
 	void (*position)(void *ctx, struct instrument *i, size_t id, uint64_t pc, uint64_t hits);
 	/* After all else of each segment; it ends with event i->event + 1. 0 or -1. */

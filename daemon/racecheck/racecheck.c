@@ -71,7 +71,10 @@ enum {
 	MARK_STORES = 8,
 	MARK_COPIES = 16,
 	MARK_SEEN = 32, /* whether it is RELAXED */
-	MARK_RELAXED = 64
+	MARK_RELAXED = 64,
+	MARK_SORTED = 128, /* what is_sorted asks is known */
+	MARK_SEEN_AT_ALL = 512,
+	MARK_EACH = 256 /* of a load: it may be an atomic one, in a program with relaxed ones */
 };
 
 static uint32_t mark_of(struct racecheck *r, struct instrument_insn *x)
@@ -119,6 +122,49 @@ static bool stores_atomically(struct racecheck *r, const struct instrument_acces
 			x->mark |= MARK_STORES;
 	}
 	return x->mark & MARK_STORES;
+}
+
+/*
+ * Once for each instruction: is all known that says whether its accesses may be left out where they are known? A store
+ * that releases ends an epoch. So does a relaxed load, after which others are examined again: where there are such, all
+ * atomic loads are told each time.
+ */
+static bool is_sorted(struct racecheck *r, const struct instrument_access *a, bool in_program)
+{
+	struct instrument_insn *x = a->insn;
+
+	if (!in_program || (a->reads && a->writes) || a->len > 8)
+		return true;
+	if (a->writes) {
+		stores_atomically(r, a, in_program);
+		return x->mark & MARK_ASKED;
+	}
+	if (rules_has_relaxed(&r->rules) && rules_atomic(&r->rules, r->i.t->pid, x->pc, a->addr) != RULES_PLAIN)
+		x->mark |= MARK_EACH;
+	return true;
+}
+
+static void see(struct racecheck *r, const struct instrument_access *a, bool in_program)
+{
+	uint32_t before = a->insn->mark;
+
+	if (before & MARK_SORTED)
+		return;
+	a->insn->mark |= MARK_SEEN_AT_ALL;
+	if (is_sorted(r, a, in_program))
+		a->insn->mark |= MARK_SORTED;
+	r->i.report.sorted += a->insn->mark != before;
+}
+
+static enum segcur_sort sort(void *ctx, struct instrument *i, struct instrument_insn *x)
+{
+	(void)ctx;
+	(void)i;
+	if (x->shape.locked || x->mark & MARK_STORES || !(x->mark & MARK_SEEN_AT_ALL))
+		return SEGCUR_UNDECIDED;
+	if (!(x->mark & MARK_SORTED)) /* it has written to stacks only */
+		return SEGCUR_UNDECIDED_NEW;
+	return (x->mark & MARK_WHOSE) == MARK_PROGRAM && !(x->mark & MARK_EACH) ? SEGCUR_NEW : SEGCUR_EACH;
 }
 
 /* A write that releases, but for a relaxed one. */
@@ -207,12 +253,13 @@ static void one_way(struct racecheck *r, const struct instrument_access *a, bool
 static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
 {
 	struct racecheck *r = ctx;
-	uint32_t mark;
+	uint32_t mark = mark_of(r, a->insn);
 
+	if (i->report.filter == REPORT_NEW)
+		see(r, a, mark == MARK_PROGRAM);
 	/* after lost entries it is not known what orders threads, up to the next copy: begun() */
 	if (!r->many || is_recorders(a->addr) || !instrument_has_hits(i))
 		return;
-	mark = mark_of(r, a->insn);
 	if (mark == MARK_NONE || (mark == MARK_RUNTIME && (is_inexact(r, a) || !is_for_program(r, a->addr))))
 		return;
 	if (a->insn->shape.jumps)
@@ -517,6 +564,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 						  .soon = soon,
 						  .segment = segment,
 						  .access = access_,
+						  .sort = sort,
 						  .heap = heap,
 						  .call = call,
 						  .sync = on_sync,

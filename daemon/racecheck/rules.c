@@ -176,6 +176,11 @@ static bool has_fences(struct rules *r)
 	return r->fences;
 }
 
+bool rules_has_relaxed(struct rules *r)
+{
+	return !has_fences(r);
+}
+
 bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc)
 {
 	struct code_file *code = modules_at(&r->modules, pid, pc);

@@ -40,5 +40,7 @@ void rules_fini(struct rules *r);
 enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr);
 /* Of an atomic operation: is it a relaxed one, in a program without fences? */
 bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc);
+/* false: rules_is_relaxed says so of all. */
+bool rules_has_relaxed(struct rules *r);
 
 #endif

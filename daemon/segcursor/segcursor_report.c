@@ -89,6 +89,11 @@ static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 	r->filter = REPORT_ALL;
 	if (g->onlys)
 		r->filter = REPORT_ONLY;
+	if (r->ops->sort && !r->every && !g->onlys && g->in->seg.t->ctl->report_filters >= REPORT_FILTERS_NEW) {
+		is = segcur_known_map(&r->known, t, g->in->seg.gadget, e);
+		r->filter = is > 0 ? REPORT_NEW : REPORT_ALL;
+		return is < 0 ? -1 : 0;
+	}
 	r->above |= g->in->seg.thread >= REPORT_HEAP_THREADS;
 	if (g->onlys || !r->ops->shadow || r->every || r->above || !g->in->seg.t->ctl->report_filters)
 		return 0;
@@ -158,6 +163,9 @@ static int take(struct reporting *g, struct trace *t, struct err *e)
 	if (trace_read(t->pid, first, g->v, bytes, e))
 		return -1;
 	g->n = bytes / sizeof(*g->v);
+	if (g->r->filter == REPORT_NEW &&
+	    segcur_known_sort(&g->r->known, t, g->r->sorted, g->r->ops->sort, g->r->ctx, e))
+		return -1;
 	head.cur = first;
 	head.lost = 0;
 	head.accesses = 0;

@@ -7,6 +7,7 @@
 #define FRED_SEGCURSOR_SEGCURSOR_REPORT_H
 
 #include "segcursor/segcursor.h"
+#include "segcursor/segcursor_known.h"
 
 struct segcur_report_ops {
 	/* Called first, with the copy at the event before the segment. 0 or -1. */
@@ -29,6 +30,9 @@ struct segcur_report_ops {
 	 * be NULL.
 	 */
 	size_t (*again)(void *ctx, uint64_t *pcs);
+	/* Only accesses that are not known have entries (REPORT_NEW), of instructions of which it says so. May be NULL.
+	 */
+	enum segcur_sort (*sort)(void *ctx, uint64_t pc);
 };
 
 struct segcur_report {
@@ -52,6 +56,8 @@ struct segcur_report {
 	const uint64_t *word;
 	size_t words;
 	uint64_t called_sp;
+	struct segcur_known known; /* with ops->sort: its own, for segcur_known_fini */
+	uint64_t sorted; /* with ops->sort: how often it would say something else than before; the consumer's */
 	uint64_t filter; /* not a result: what filter the copy uses (enum replay_report_filter) */
 };
 

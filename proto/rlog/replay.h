@@ -76,6 +76,7 @@
 #define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one after the other */
 /* In a copy: struct replay_report (rlog/report.h), what translates code for it, and the shadow: within 2 GiB. */
 #define REPLAY_REPORT_ADDR 0x147fe0000000ull
+#define REPLAY_KNOWN_ADDR 0x147fe8000000ull
 #define REPLAY_XLATE_ADDR 0x147ff0000000ull
 #define REPLAY_SHADOW_ADDR 0x148000000000ull
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
@@ -92,6 +93,7 @@ _Static_assert(SHIM_LOG_ADDR >= SHIM_OWN_ADDR, "the log windows are the recorder
 RLOG_THREADS_FIT(SHIM_LOG_ADDR, SHIM_LOG_SHIFT, SHIM_SITES_ADDR);
 _Static_assert(REPLAY_MOVED_ADDR < REPLAY_REPORT_ADDR, "there is room for mappings that are moved");
 RLOG_AREA_FITS(REPLAY_SHADOW_ADDR, REPORT_SHADOW_BYTES, REPLAY_LOG_ADDR);
+RLOG_AREA_FITS(REPLAY_KNOWN_ADDR, sizeof(struct replay_known), REPLAY_XLATE_ADDR);
 /* a byte for 8 of all arenas */
 RLOG_AREA_FITS(SHIM_SITES_ADDR, (SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32) - SHIM_HEAP_MAIN_ADDR) / 8,
 	       REPLAY_CTL_ADDR);
@@ -236,7 +238,8 @@ struct replay_ctl {
 	 * code: who steps may run to its return. 0: this recorder is older than that.
 	 */
 	uint64_t search_addr;
-	uint64_t report_filters; /* not 0: replay_report.filter is understood; an older recorder: 0 */
+	uint64_t report_filters; /* not 0: replay_report.filter is understood; an older recorder: 0; see
+				    REPORT_FILTERS_NEW */
 	uint64_t own_work; /* +1 for each piece of long work of the recorder's own: it makes progress */
 	uint32_t branches, branches_end; /* in branch[]: the next free one; from here on none is made */
 	struct replay_branch branch[REPLAY_BRANCHES];

@@ -43,7 +43,8 @@
 	X(LOADED, 5) /* instead of an address: how many bytes, at most 32; what the last ACCESS reads: its next bytes, \
 			of instructions in [loaded_lo, loaded_hi) that read numbers or vectors */                      \
 	X(VECTOR, 9) /* instead of an address: enum replay_report_vector; that register of the access that comes next, \
-			whose operand is told without indices; with VEX the lower 32 bytes */
+			whose operand is told without indices; with VEX the lower 32 bytes */                          \
+	X(PASS, 3) /* if REPORT_NEW: as ACCESS; and how often the instruction has been executed in this segment */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,
@@ -68,7 +69,9 @@ enum replay_report_filter {
 	REPORT_HEAP, /* in the lower part of the heap's arenas (REPORT_HEAP_PART), or with operands of unknown size */
 	REPORT_SHADOW, /* of those, the ones that are not, in the shadow, wholly in memory of the program's blocks */
 	REPORT_ONLY, /* of the instructions in `only` */
+	REPORT_NEW, /* those that are not known: struct replay_known */
 };
+#define REPORT_FILTERS_NEW 2u /* replay_ctl.report_filters, from here on: of REPORT_NEW, too */
 
 /* Is addr in the part of the arenas that a filter knows? That is all of it, for threads below REPORT_HEAP_THREADS. */
 #define REPORT_HEAP_BIT 45
@@ -95,6 +98,38 @@ struct replay_report {
 	 */
 	uint64_t words, word_at;
 	uint64_t called_sp; /* where the return address of such a call stands that has not returned; 0: there is none */
+};
+
+/*
+ * Of REPORT_NEW: which accesses are known, at this address in the copy. An access is known if the thread has made the
+ * same one (address, bytes, direction), or has written there what it reads now, in the same epoch. An epoch ends with
+ * an event or SYNC, with ALLOC of more than a few bytes, and with what may order threads: an instruction with a lock
+ * prefix, or one that writes, other than to a stack, as long as `orders` of it is not 0.
+ *
+ * Which instructions' accesses may be left out at all is the worker's to say, at any time: it sets `mask` to `wants`.
+ */
+#define REPORT_SITES 32768u /* instructions; others have an ACCESS each time, and are as if `orders` were set */
+#define REPORT_EPOCH_BIT 47 /* epochs are multiples of this bit */
+#define REPORT_EPOCHS (1u << 15) /* then all is forgotten, when the entries have been taken out */
+#define REPORT_KNOWN_SIZES 7 /* 1 to 64 bytes */
+#define REPORT_KNOWN_BITS 18
+#define REPORT_KNOWN (1u << REPORT_KNOWN_BITS)
+
+struct replay_known {
+	uint64_t sites; /* how many of these there are */
+	uint64_t head[REPORT_SITES]; /* the first word of its entries */
+	uint64_t
+		wants[REPORT_SITES]; /* the bits of an address that say where in `is` the access would be; 0: nowhere */
+	uint64_t mask[REPORT_SITES]; /* as wants; 0: has an entry each time, and is not put there */
+	uint64_t orders[REPORT_SITES]; /* not 0: it may be a write that orders threads */
+	uint64_t stacks[REPORT_SITES]; /* not 0: its writes to a stack are as if `mask` were set */
+	uint64_t passes[REPORT_SITES]; /* in this segment */
+	uint64_t epoch, minus_epoch; /* its negative */
+	uint64_t one_epoch, stack_bits; /* constants */
+	uint64_t bits[REPORT_KNOWN_SIZES]; /* what wants can be */
+	uint64_t used[2][REPORT_KNOWN_SIZES]; /* not 0: something was put into this table */
+	/* Reads, writes: the epoch minus the address. Place 0 is always 0. */
+	uint64_t is[2][REPORT_KNOWN_SIZES][REPORT_KNOWN];
 };
 
 #endif

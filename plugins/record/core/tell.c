@@ -2,10 +2,58 @@
 /* tell.c: see tell.h. */
 #include "record/core/tell.h"
 
+#include "rlog/replay.h"
+
 #include <string.h>
+
+#define FORGET_BYTES 256 /* of a block: of more, a new epoch is cheaper */
 
 struct replay_report *shim_report;
 const void *shim_tell_back;
+
+/* Memory that is given out anew: none of these accesses is known. */
+static void forget(struct replay_known *k, uint64_t addr, uint64_t n)
+{
+	for (unsigned size = 0; size < REPORT_KNOWN_SIZES; size++) {
+		uint64_t from = (addr - (1u << size)) >> size, to = (addr + n) >> size;
+
+		for (unsigned way = 0; k->used[0][size] && way <= k->used[1][size]; way++)
+			for (uint64_t at = from; at <= to; at++)
+				k->is[way][size][at % REPORT_KNOWN] = 0;
+	}
+}
+
+static void new_epoch(struct replay_known *k)
+{
+	k->epoch += k->one_epoch;
+	k->minus_epoch = -k->epoch;
+}
+
+/* rlog/report.h: what ends an epoch. */
+static void see_known(enum replay_report_kind kind, uint64_t a, uint64_t b)
+{
+	struct replay_known *k = (struct replay_known *)REPLAY_KNOWN_ADDR;
+
+	if (kind == REPORT_ALLOC && b <= FORGET_BYTES)
+		forget(k, a, b);
+	else if (kind == REPORT_EVENT || kind == REPORT_SYNC || kind == REPORT_ALLOC)
+		new_epoch(k);
+	if (kind == REPORT_EVENT)
+		memset(k->passes, 0, k->sites * sizeof(*k->passes));
+}
+
+void shim_tell_taken(void)
+{
+	struct replay_known *k = (struct replay_known *)REPLAY_KNOWN_ADDR;
+
+	if (shim_report->filter != REPORT_NEW || k->epoch >> REPORT_EPOCH_BIT < REPORT_EPOCHS)
+		return;
+	for (unsigned i = 0; i < 2 * REPORT_KNOWN_SIZES; i++)
+		if (k->used[i / REPORT_KNOWN_SIZES][i % REPORT_KNOWN_SIZES])
+			memset(k->is[i / REPORT_KNOWN_SIZES][i % REPORT_KNOWN_SIZES], 0, sizeof(k->is[0][0]));
+	k->epoch = k->one_epoch;
+	k->minus_epoch = -k->epoch;
+}
 
 __attribute__((noinline, cold)) void shim_tell(enum replay_report_kind kind, uint64_t pc, uint64_t a, uint64_t b)
 {
@@ -17,6 +65,8 @@ __attribute__((noinline, cold)) void shim_tell(enum replay_report_kind kind, uin
 	struct replay_report *r = shim_report;
 	uint64_t e[] = {(uint64_t)kind << REPORT_KIND_SHIFT | pc, a, b};
 
+	if (r->filter == REPORT_NEW)
+		see_known(kind, a, b);
 	if (r->cur + sizeof(e) > r->end) {
 		r->lost++;
 		return;

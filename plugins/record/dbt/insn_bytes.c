@@ -7,6 +7,7 @@
 
 #define EVEX_BYTES 4
 #define HALF 0x66
+#define LOCK_PREFIX 0xf0
 
 int insn_has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix)
 {
@@ -217,4 +218,76 @@ unsigned insn_operand_bytes(const uint8_t *p, const struct insn *i)
 	if (i->map == 1)
 		return of_two_bytes(p, i);
 	return i->map == 2 && insn_simd_prefix(p, i) == INSN_PP_66 && i->op == 0x00 ? 16 : 0;
+}
+
+static enum insn_way way_of_one_byte(const uint8_t *p, const struct insn *i)
+{
+	unsigned m = middle(p, i);
+
+	if (i->op < 0x40)
+		return i->op & 2 || i->op >= 0x38 ? INSN_READS : INSN_CHANGES; /* 38, 39: cmp */
+	switch (i->op) {
+	case 0x63:
+	case 0x69:
+	case 0x6b:
+	case 0x84 ... 0x85:
+	case 0x8a ... 0x8b:
+		return INSN_READS;
+	case 0x80 ... 0x81:
+	case 0x83:
+		return m == 7 ? INSN_READS : INSN_CHANGES;
+	case 0x88 ... 0x89:
+	case 0xc6 ... 0xc7:
+		return INSN_WRITES;
+	case 0xc0 ... 0xc1:
+	case 0xd0 ... 0xd3:
+		return INSN_CHANGES;
+	case 0xf6 ... 0xf7: /* not, neg */
+		return m == 2 || m == 3 ? INSN_CHANGES : INSN_READS;
+	case 0xfe ... 0xff:
+		return m < 2 ? INSN_CHANGES : INSN_NOT_KNOWN;
+	default:
+		return INSN_NOT_KNOWN;
+	}
+}
+
+static enum insn_way way_of_two_bytes(const uint8_t *p, const struct insn *i)
+{
+	switch (i->op) {
+	case 0x11: /* vectors */
+	case 0x13:
+	case 0x17:
+	case 0x29:
+	case 0x2b:
+	case 0x7f:
+	case 0xd6:
+	case 0xe7:
+		return INSN_WRITES;
+	case 0x7e:
+		return insn_simd_prefix(p, i) == INSN_PP_F3 ? INSN_READS : INSN_WRITES;
+	case 0x90 ... 0x9f: /* setcc */
+	case 0xc3: /* movnti */
+		return i->vex ? INSN_NOT_KNOWN : INSN_WRITES;
+	case 0xa4 ... 0xa5: /* shld, shrd */
+	case 0xac ... 0xad:
+		return INSN_CHANGES;
+	case 0xb0 ... 0xb1: /* cmpxchg, xadd */
+	case 0xc0 ... 0xc1:
+		return INSN_NOT_KNOWN;
+	case 0xba: /* bt and those that change the bit */
+		return middle(p, i) == 4 ? INSN_READS : INSN_CHANGES;
+	default:
+		return INSN_READS;
+	}
+}
+
+enum insn_way insn_operand_way(const uint8_t *p, const struct insn *i)
+{
+	if (insn_has_prefix(p, i, LOCK_PREFIX))
+		return INSN_NOT_KNOWN;
+	if (i->map == 1)
+		return way_of_two_bytes(p, i);
+	if (!i->vex && i->map == 0)
+		return way_of_one_byte(p, i);
+	return INSN_READS; /* maps 0f38 and 0f3a, of which only such ones have known bytes */
 }

@@ -18,5 +18,8 @@ unsigned insn_number_bytes(const uint8_t *p, const struct insn *i);
  * that of the ModRM byte, or not all of it is accessed: 0, too.
  */
 unsigned insn_operand_bytes(const uint8_t *p, const struct insn *i);
+/* Of one whose bytes are known: does it read its operand, write it, or both? NOT_KNOWN: of atomic ones, too. */
+enum insn_way { INSN_NOT_KNOWN, INSN_READS, INSN_WRITES, INSN_CHANGES };
+enum insn_way insn_operand_way(const uint8_t *p, const struct insn *i);
 
 #endif

@@ -219,10 +219,12 @@ static int has_room(const struct xlate *x)
 static uint8_t *translate(struct xlate *x, uint64_t pc)
 {
 	struct cache *c = has_room(x) ? cache_near(x, pc) : 0;
-	uint8_t *start = c ? c->cur : 0;
+	uint8_t *start;
 
-	if (!start)
+	if (!c)
 		return 0;
+	emit_known_stubs(x, c);
+	start = c->cur;
 	*slot_of(x, pc) = start;
 	x->failed = 0;
 	if (is_recorder(pc)) {

@@ -11,6 +11,7 @@
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
 #include "record/dbt/xlate.h"
+#include "rlog/replay.h"
 #include "rlog/walk.h"
 
 #include <stddef.h>
@@ -23,6 +24,7 @@
 #define MARKS REPLAY_WALK_MARKS
 #define FRESH_INSNS 16 /* of a block that is compared with the original */
 #define EXIT_BYTES 20 /* of an exit, and no less than of a jump in its place */
+#define KNOWN_STUBS (2 * REPORT_KNOWN_SIZES + 1)
 #define NATIVE 32 /* calls into the recorder inside each other; 8 bytes each: their offsets are a byte */
 
 enum reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
@@ -70,6 +72,7 @@ struct xlate {
 	uint64_t full_bits, heap_bits, shadow_bits, report_full; /* xlate_report.c: masks for pext; without pext */
 	uint64_t operand; /* of the access that is looked at */
 	uint64_t page_bit; /* xlate_report.c: of addresses in every second page */
+	uint64_t known_site, known_back, kept_known; /* xlate_known.c: whose entry is written; where it goes on; rdx */
 	uint64_t sign_bit,
 		called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
@@ -94,6 +97,7 @@ struct xlate {
 	unsigned ncaches;
 	uint32_t nsites, nmarks;
 	uint8_t *back; /* where the recorder returns to */
+	uint8_t *known[CACHES][KNOWN_STUBS]; /* xlate_known.c; NULL: there is none yet */
 	uint8_t *accesses; /* in the code of the block that is translated: how many it makes, 4 bytes; NULL: not counted
 			    */
 	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
@@ -104,6 +108,7 @@ struct xlate {
 		uint64_t pc;
 		uint8_t *code;
 	} block[BLOCKS];
+	uint32_t known_at[2 * REPORT_SITES]; /* by pc: 1 + the site */
 };
 _Static_assert(offsetof(struct xlate, flags) == 128 && offsetof(struct xlate, thunk) == 176, "the thunk's offsets");
 
@@ -158,6 +163,9 @@ void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const
 void emit_report_back(struct xlate *x, struct cache *c);
 /* The arguments of a call of the recorder, if they are wanted; pc: see REPORT_ARGS. */
 void emit_report_native(struct xlate *x, struct cache *c, uint64_t pc);
+
+/* xlate_known.c: before the first block of a cache. */
+void emit_known_stubs(struct xlate *x, struct cache *c);
 
 /* xlate_fault.c: what comes at the cursor does what the instruction at p does. */
 void emit_mark(struct xlate *x, const struct cache *c, const uint8_t *p);

@@ -82,6 +82,17 @@ static inline int xlate_has_operand(const uint8_t *p, const struct insn *i)
 	return i->map == 0 ? i->op != LEA : i->map == 1 ? i->op != 0x0d && (i->op & 0xf8) != 0x18 : 1;
 }
 
+/* lea OPERAND, %rcx */
+void xlate_put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+
+/*
+ * xlate_known.c: which accesses are known is begun anew, or goes on. An access, by an entry if it is not known. After
+ * the entry of one that no site is for: it may order threads.
+ */
+void xlate_see_known(struct xlate *x);
+void xlate_put_known(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+void xlate_put_orders(struct xlate *x, struct cache *c);
+
 /*
  * xlate_calls.c: calls and jumps by memory of which arguments are to be told; those; where its return address will
  * stand is noted; before a return, the result.

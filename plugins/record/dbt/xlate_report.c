@@ -38,7 +38,7 @@ static void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, c
 }
 
 /* lea OPERAND, %rcx; of gathers without the indices */
-static void put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+void xlate_put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	int gather = xlate_is_gather(p, i);
 	const uint8_t b[] = {(uint8_t)(0x48 | (insn_extension(p, i) & (gather ? 1 : 3))), LEA,
@@ -334,7 +334,7 @@ static uint8_t *put_same_page(struct xlate *x, struct cache *c, const uint8_t *p
 	uint8_t *jump;
 
 	keep_rax_rcx(c);
-	put_lea(x, c, p, i);
+	xlate_put_lea(x, c, p, i);
 	BYTES(c, 0x48, LEA, 0x89); /* lea N(%rcx), %rcx */
 	put32(c, (uint32_t)scaled(p, i, bytes));
 	BYTES(c, 0x48, LEA, 0x81); /* lea N(%rcx), %rax */
@@ -362,7 +362,7 @@ static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const
 		unsigned n = bytes - from < REPORT_LOADED_BYTES ? bytes - from : REPORT_LOADED_BYTES;
 
 		keep_rax_rcx(c);
-		put_lea(x, c, p, i);
+		xlate_put_lea(x, c, p, i);
 		put_cur(x, c, LOAD);
 		put_word(c, 0);
 		for (unsigned k = 0; k < n; k += 8) {
@@ -400,6 +400,8 @@ void xlate_see_report(struct xlate *x)
 	x->sign_bit = 1ull << 63;
 	x->page_bit = 1ull << 12;
 	x->called = r->called_sp ? ~r->called_sp : 0;
+	if (r->filter == REPORT_NEW)
+		xlate_see_known(x);
 }
 _Static_assert(!(REPLAY_REPORT_ADDR % (REPLAY_XLATE_ADDR - REPLAY_REPORT_ADDR)), "bits of `cur` say how full it is");
 
@@ -511,7 +513,7 @@ static void put_filtered(struct xlate *x, struct cache *c, const uint8_t *p, con
 	unsigned n = 0;
 
 	put_gs(c, STORE, RCX, GS(kept_rcx));
-	put_lea(x, c, p, i);
+	xlate_put_lea(x, c, p, i);
 	put_gs(c, STORE, RCX, GS(operand));
 	put_pext(c, GS(heap_bits));
 	BYTES(c, 0x48, LEA, 0x49, 0xff); /* lea -1(%rcx), %rcx */
@@ -557,6 +559,9 @@ static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const
 	if (r->filter == REPORT_ONLY) {
 		if (!is_only(r, (uint64_t)p))
 			return;
+	} else if (r->filter == REPORT_NEW) {
+		xlate_put_known(x, c, p, i);
+		return;
 	} else if (r->filter && !loaded && !xlate_has_args(x, p, i)) {
 		if (is_never_heap(p, i))
 			return;
@@ -566,7 +571,7 @@ static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const
 		}
 	}
 	keep_rax_rcx(c);
-	put_lea(x, c, p, i);
+	xlate_put_lea(x, c, p, i);
 	finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
 	put_loaded(x, c, p, i, loaded);
 }
@@ -602,6 +607,8 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
 		put(c, p + i->imm_at, 8);
 		finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
+		if (report_of(x)->filter == REPORT_NEW)
+			xlate_put_orders(x, c);
 	}
 	if (i->kind == INSN_RET && report_of(x)->args)
 		xlate_put_result(x, c, (uint64_t)p);

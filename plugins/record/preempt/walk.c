@@ -66,6 +66,7 @@ static void arrived(void *arg, uint64_t pc)
 
 static void full(void *arg, uint64_t pc)
 {
+	shim_tell_taken();
 	tell(arg, REPLAY_WALK_FULL, pc);
 }
 

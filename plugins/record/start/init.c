@@ -262,7 +262,7 @@ static void start_replay(char **argv)
 	G.ctl->walk_addr = (uint64_t)walk_enter;
 	G.ctl->report_addr = G.system_heap ? 0 : (uint64_t)&shim_report;
 	G.ctl->report_kinds = REPORT_KIND_COUNT;
-	G.ctl->report_filters = (uint64_t)xlate_can_filter();
+	G.ctl->report_filters = xlate_can_filter() ? REPORT_FILTERS_NEW : 0;
 	G.ctl->learns_ids = 1;
 	G.ctl->search_addr = (uint64_t)patch_search;
 	if (turn_map_log(self))

@@ -55,6 +55,26 @@ static void nothing_lost(void **state)
 	racecheck_fini(&w.r);
 }
 
+/* Where accesses that are known are left out, an entry has the hits. */
+static void passes(void **state)
+{
+	const uint64_t v[] = {(uint64_t)REPORT_PASS << REPORT_KIND_SHIFT | (uint64_t)(uintptr_t)code,
+			      (uint64_t)(uintptr_t)&word, 5, 0};
+	struct world w;
+	struct err e;
+
+	(void)state;
+	begin(&w);
+	writes(&w, 2); /* the instruction is known */
+	w.r.i.thread = 1;
+	w.r.i.stack = &w.r.i.stacks[1];
+	assert_int_equal(w.r.i.report.ops->entries(&w.r.i, v, 3, &w.t, &e), 0);
+	writes(&w, 2);
+	assert_true(w.r.n > 0);
+	assert_int_equal(w.r.v[0].later.at.hits, 5);
+	racecheck_fini(&w.r);
+}
+
 /* What orders the two may be among what was lost. */
 static void lost_between(void **state)
 {
@@ -86,8 +106,8 @@ static void forgotten(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_lost), cmocka_unit_test(lost_between),
-					   cmocka_unit_test(forgotten)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_lost), cmocka_unit_test(passes),
+					   cmocka_unit_test(lost_between), cmocka_unit_test(forgotten)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,5 +8,7 @@
 
 /* Bytes of its operand in memory; -1: it cannot be decoded; -2: not all of them are accessed, or not there. */
 int shape_bytes(const uint8_t *code, size_t n, unsigned *len);
+/* 1: it reads its operand in memory; 2: it writes there; 3: both; 4: as an atomic operation. */
+unsigned shape_way(const uint8_t *code, size_t n);
 
 #endif

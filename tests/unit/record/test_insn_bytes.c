@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the recorder believes of the size of an operand, against Zydis: where they differ, a check would miss accesses.
- * Of instructions with any opcode and prefixes, and of all that libc has.
+ * What the recorder believes of the size of an operand, and of whether it is read or written, against Zydis: where they
+ * differ, a check would miss accesses. Of instructions with any opcode and prefixes, and of all that libc has.
  */
 #include <link.h>
 #include <setjmp.h>
@@ -36,6 +36,14 @@ static unsigned compare(const uint8_t *p)
 		for (unsigned k = 0; k < i.len; k++)
 			snprintf(text + 3 * k, 4, "%02x ", p[k]);
 		fail_msg("%s: %u bytes, and by Zydis %d", text, bytes, is);
+	}
+	is = (int)insn_operand_way(p, &i);
+	if (is != INSN_NOT_KNOWN && (unsigned)is != shape_way(p, 15)) {
+		char text[64] = "";
+
+		for (unsigned k = 0; k < i.len; k++)
+			snprintf(text + 3 * k, 4, "%02x ", p[k]);
+		fail_msg("%s: way %d, and by Zydis %u", text, is, shape_way(p, 15));
 	}
 	compared++;
 	return len;
