@@ -61,22 +61,6 @@ static void call(void *ctx, struct instrument *i, const struct instrument_insn *
 
 /* ---- accesses ---- */
 
-/* Of an instruction; STORES: an atomic store without a lock prefix; COPIES: calls a function that copies memory. */
-enum {
-	MARK_PROGRAM = 1,
-	MARK_RUNTIME,
-	MARK_NONE,
-	MARK_WHOSE = 3,
-	MARK_ASKED = 4, /* whether it STORES, or COPIES */
-	MARK_STORES = 8,
-	MARK_COPIES = 16,
-	MARK_SEEN = 32, /* whether it is RELAXED */
-	MARK_RELAXED = 64,
-	MARK_SORTED = 128, /* what is_sorted asks is known */
-	MARK_SEEN_AT_ALL = 512,
-	MARK_EACH = 256 /* of a load: it may be an atomic one, in a program with relaxed ones */
-};
-
 static uint32_t mark_of(struct racecheck *r, struct instrument_insn *x)
 {
 	const struct code_file *m;
@@ -107,64 +91,6 @@ static void mark(struct shadow *s, uint64_t addr)
 static bool is_owned(struct racecheck *r, uint64_t addr)
 {
 	return blocks_is_heap(addr) && is_marked(&r->owned, addr);
-}
-
-/* A plain store: is it an atomic one? Asked before it is known to matter, once for each instruction. */
-static bool stores_atomically(struct racecheck *r, const struct instrument_access *a, bool in_program)
-{
-	struct instrument_insn *x = a->insn;
-
-	if (!in_program || x->shape.reads || a->len > 8 || shim_is_stack(a->addr))
-		return false;
-	if (!(x->mark & MARK_ASKED)) {
-		x->mark |= MARK_ASKED;
-		if (rules_atomic(&r->rules, r->i.t->pid, x->pc, a->addr) == RULES_ATOMIC)
-			x->mark |= MARK_STORES;
-	}
-	return x->mark & MARK_STORES;
-}
-
-/*
- * Once for each instruction: is all known that says whether its accesses may be left out where they are known? A store
- * that releases ends an epoch. So does a relaxed load, after which others are examined again: where there are such, all
- * atomic loads are told each time.
- */
-static bool is_sorted(struct racecheck *r, const struct instrument_access *a, bool in_program)
-{
-	struct instrument_insn *x = a->insn;
-
-	if (!in_program || (a->reads && a->writes) || a->len > 8)
-		return true;
-	if (a->writes) {
-		stores_atomically(r, a, in_program);
-		return x->mark & MARK_ASKED;
-	}
-	if (rules_has_relaxed(&r->rules) && rules_atomic(&r->rules, r->i.t->pid, x->pc, a->addr) != RULES_PLAIN)
-		x->mark |= MARK_EACH;
-	return true;
-}
-
-static void see(struct racecheck *r, const struct instrument_access *a, bool in_program)
-{
-	uint32_t before = a->insn->mark;
-
-	if (before & MARK_SORTED)
-		return;
-	a->insn->mark |= MARK_SEEN_AT_ALL;
-	if (is_sorted(r, a, in_program))
-		a->insn->mark |= MARK_SORTED;
-	r->i.report.sorted += a->insn->mark != before;
-}
-
-static enum segcur_sort sort(void *ctx, struct instrument *i, struct instrument_insn *x)
-{
-	(void)ctx;
-	(void)i;
-	if (x->shape.locked || x->mark & MARK_STORES || !(x->mark & MARK_SEEN_AT_ALL))
-		return SEGCUR_UNDECIDED;
-	if (!(x->mark & MARK_SORTED)) /* it has written to stacks only */
-		return SEGCUR_UNDECIDED_NEW;
-	return (x->mark & MARK_WHOSE) == MARK_PROGRAM && !(x->mark & MARK_EACH) ? SEGCUR_NEW : SEGCUR_EACH;
 }
 
 /* A write that releases, but for a relaxed one. */
@@ -237,7 +163,7 @@ static bool is_recorders(uint64_t addr)
 static void one_way(struct racecheck *r, const struct instrument_access *a, bool in_program, bool writes)
 {
 	uint32_t thread = r->i.thread, hits, site;
-	bool releases = writes && (a->insn->shape.locked || stores_atomically(r, a, in_program));
+	bool releases = writes && (a->insn->shape.locked || racecheck_stores_atomically(r, a, in_program));
 
 	if (!releases && detect_is_known(&r->detect, thread, a->addr, a->len, writes))
 		return;
@@ -256,7 +182,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	uint32_t mark = mark_of(r, a->insn);
 
 	if (i->report.filter == REPORT_NEW)
-		see(r, a, mark == MARK_PROGRAM);
+		racecheck_see(r, a, mark == MARK_PROGRAM);
 	/* after lost entries it is not known what orders threads, up to the next copy: begun() */
 	if (!r->many || is_recorders(a->addr) || !instrument_has_hits(i))
 		return;
@@ -564,7 +490,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 						  .soon = soon,
 						  .segment = segment,
 						  .access = access_,
-						  .sort = sort,
+						  .sort = racecheck_sort,
 						  .heap = heap,
 						  .call = call,
 						  .sync = on_sync,

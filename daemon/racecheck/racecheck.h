@@ -105,6 +105,23 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 void racecheck_fini(struct racecheck *r);
 int racecheck_run(struct racecheck *r, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
 
+/* instrument_insn.mark: whose it is; STORES: an atomic store without a lock prefix; COPIES: calls a function that
+ * copies memory. */
+enum {
+	MARK_PROGRAM = 1,
+	MARK_RUNTIME,
+	MARK_NONE,
+	MARK_WHOSE = 3,
+	MARK_ASKED = 4, /* whether it STORES, or COPIES */
+	MARK_STORES = 8,
+	MARK_COPIES = 16,
+	MARK_SEEN = 32, /* whether it is RELAXED */
+	MARK_RELAXED = 64,
+	MARK_SORTED = 128, /* what is_sorted asks is known */
+	MARK_EACH = 256, /* of a load: it may be an atomic one, in a program with relaxed ones */
+	MARK_MET = 512 /* its accesses have been told */
+};
+
 /* ---- sites.c ---- */
 
 /* The calls that the moving thread is in. */
@@ -116,6 +133,14 @@ void racecheck_more_sites(struct racecheck *r);
 uint32_t racecheck_site_number(struct racecheck *r, const struct race_site *s);
 /* The site of an access; *hits: of what is shown of it, 0: that was not in this segment, or they are not known. */
 uint32_t racecheck_site(struct racecheck *r, const struct instrument_access *a, bool in_program, uint32_t *hits);
+
+/* ---- stores.c ---- */
+
+/* A plain store: is it an atomic one? Asked before it is known to matter, once for each instruction. */
+bool racecheck_stores_atomically(struct racecheck *r, const struct instrument_access *a, bool in_program);
+/* Learns of the instruction what racecheck_sort says then (instrument.h, `sort`). */
+void racecheck_see(struct racecheck *r, const struct instrument_access *a, bool in_program);
+enum segcur_sort racecheck_sort(void *ctx, struct instrument *i, struct instrument_insn *x);
 
 /* ---- findings.c ---- */
 

@@ -112,7 +112,7 @@ struct replay_report {
 #define REPORT_EPOCH_BIT 47 /* epochs are multiples of this bit */
 #define REPORT_EPOCHS (1u << 15) /* then all is forgotten, when the entries have been taken out */
 #define REPORT_KNOWN_SIZES 7 /* 1 to 64 bytes */
-#define REPORT_KNOWN_BITS 18
+#define REPORT_KNOWN_BITS 20
 #define REPORT_KNOWN (1u << REPORT_KNOWN_BITS)
 
 struct replay_known {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tell.c: see tell.h. */
 #include "record/core/tell.h"
-
+#include "record/core/state.h"
 #include "rlog/replay.h"
 
 #include <string.h>
@@ -48,9 +48,7 @@ void shim_tell_taken(void)
 
 	if (shim_report->filter != REPORT_NEW || k->epoch >> REPORT_EPOCH_BIT < REPORT_EPOCHS)
 		return;
-	for (unsigned i = 0; i < 2 * REPORT_KNOWN_SIZES; i++)
-		if (k->used[i / REPORT_KNOWN_SIZES][i % REPORT_KNOWN_SIZES])
-			memset(k->is[i / REPORT_KNOWN_SIZES][i % REPORT_KNOWN_SIZES], 0, sizeof(k->is[0][0]));
+	raw3(SYS_madvise, k->is, sizeof(k->is), 4 /* MADV_DONTNEED */);
 	k->epoch = k->one_epoch;
 	k->minus_epoch = -k->epoch;
 }

@@ -10,6 +10,9 @@
 #include "record/dbt/xlate_put.h"
 
 #define LEA 0x8d
+#define MODRM_RCX (1 << 3)
+#define ADDR32 0x67
+#define NO_INDEX 0x20 /* in an SIB byte */
 
 static inline struct replay_report *report_of(const struct xlate *x)
 {
@@ -65,6 +68,41 @@ static inline void finish_two(struct xlate *x, struct cache *c, enum replay_repo
 	end(x, c, 2);
 }
 
+/* The address relative to RIP with which what has been put ends means the same as in the original. */
+static inline void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	int64_t from_here;
+	int32_t d;
+
+	if (!i->rip_at)
+		return;
+	from_here = (int64_t)(insn_rip_target(p, i) - (uint64_t)c->cur);
+	x->failed |= from_here != (int32_t)from_here;
+	d = (int32_t)from_here;
+	memcpy(c->cur - sizeof(d), &d, sizeof(d));
+}
+
+/* In xlate_vectors.c. Is it a gather or scatter, with a vector of indices? */
+int xlate_is_gather(const uint8_t *p, const struct insn *i);
+
+/* lea OPERAND, %rcx; of gathers without the indices */
+static inline void xlate_put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	int gather = xlate_is_gather(p, i);
+	const uint8_t b[] = {(uint8_t)(0x48 | (insn_extension(p, i) & (gather ? 1 : 3))), LEA,
+			     (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX)};
+	unsigned to = i->imm_at ? i->imm_at : i->len;
+
+	for (const uint8_t *q = p; q < p + i->op_at - i->vex; q++)
+		if (*q == ADDR32)
+			put(c, q, 1);
+	put(c, b, sizeof(b));
+	put(c, p + i->modrm_at + 1, to - i->modrm_at - 1u);
+	if (gather)
+		c->cur[i->modrm_at + 1 - (int)to] = (uint8_t)((p[i->modrm_at + 1] & 0xc7) | NO_INDEX);
+	adjust_operand(x, c, p, i);
+}
+
 /* Through GS: pext MASK, %rcx, %rcx: the bits of the mask alone, in one piece. No flag is changed. */
 static inline void put_pext(struct cache *c, uint32_t mask)
 {
@@ -81,9 +119,6 @@ static inline int xlate_has_operand(const uint8_t *p, const struct insn *i)
 	/* lea; prefetches and nops */
 	return i->map == 0 ? i->op != LEA : i->map == 1 ? i->op != 0x0d && (i->op & 0xf8) != 0x18 : 1;
 }
-
-/* lea OPERAND, %rcx */
-void xlate_put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 
 /*
  * xlate_known.c: which accesses are known is begun anew, or goes on. An access, by an entry if it is not known. After
@@ -106,7 +141,6 @@ void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc);
  * xlate_vectors.c: does its operand have a vector of indices? And entries, in front of that of the access, for the
  * vector registers that say what it accesses.
  */
-int xlate_is_gather(const uint8_t *p, const struct insn *i);
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 
 #endif

@@ -14,46 +14,11 @@
 
 #include <cpuid.h>
 
-#define MODRM_RCX (1 << 3)
 #define EVEX_BYTES 4
-#define ADDR32 0x67
 #define HALF 0x66
 #define FS_PREFIX 0x64
 #define GS_PREFIX 0x65
-#define NO_INDEX 0x20 /* in an SIB byte */
 #define RESTORE_RCX 9 /* bytes of put_gs */
-
-/* The address relative to RIP with which what has been put ends means the same as in the original. */
-static void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
-{
-	int64_t from_here;
-	int32_t d;
-
-	if (!i->rip_at)
-		return;
-	from_here = (int64_t)(insn_rip_target(p, i) - (uint64_t)c->cur);
-	x->failed |= from_here != (int32_t)from_here;
-	d = (int32_t)from_here;
-	memcpy(c->cur - sizeof(d), &d, sizeof(d));
-}
-
-/* lea OPERAND, %rcx; of gathers without the indices */
-void xlate_put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
-{
-	int gather = xlate_is_gather(p, i);
-	const uint8_t b[] = {(uint8_t)(0x48 | (insn_extension(p, i) & (gather ? 1 : 3))), LEA,
-			     (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX)};
-	unsigned to = i->imm_at ? i->imm_at : i->len;
-
-	for (const uint8_t *q = p; q < p + i->op_at - i->vex; q++)
-		if (*q == ADDR32)
-			put(c, q, 1);
-	put(c, b, sizeof(b));
-	put(c, p + i->modrm_at + 1, to - i->modrm_at - 1u);
-	if (gather)
-		c->cur[i->modrm_at + 1 - (int)to] = (uint8_t)((p[i->modrm_at + 1] & 0xc7) | NO_INDEX);
-	adjust_operand(x, c, p, i);
-}
 
 /* Which opmask register says what of the operand is accessed; 0: all is. */
 static unsigned opmask(const uint8_t *p, const struct insn *i)
