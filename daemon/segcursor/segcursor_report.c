@@ -23,6 +23,7 @@
 #define KEEP_FREE (1u << 20) /* and besides, for entries that are made between two checks of whether it is full */
 #define ROOM (FULL + KEEP_FREE)
 #define SYSCALL_BYTES 2
+#define BRIEF_SECONDS 100e-6
 /* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
  * gone past it. */
 #define ASLEEP_MAX 4
@@ -48,6 +49,7 @@ struct reporting {
 	struct err why;
 	bool faulted; /* the walk has ended in front of an instruction that faults */
 	bool spread; /* the copy may run on other cores than the worker */
+	bool brief; /* it took little time when it was recorded */
 	uint64_t onlys, only[REPORT_ONLY_MAX]; /* what is told once more; 0: it is the first time */
 };
 
@@ -89,7 +91,8 @@ static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 	r->filter = REPORT_ALL;
 	if (g->onlys)
 		r->filter = REPORT_ONLY;
-	if (r->ops->sort && !r->every && !g->onlys && g->in->seg.t->ctl->report_filters >= REPORT_FILTERS_NEW) {
+	if (r->ops->sort && !g->brief && !r->every && !g->onlys &&
+	    g->in->seg.t->ctl->report_filters >= REPORT_FILTERS_NEW) {
 		is = segcur_known_map(&r->known, t, g->in->seg.gadget, e);
 		r->filter = is > 0 ? REPORT_NEW : REPORT_ALL;
 		return is < 0 ? -1 : 0;
@@ -695,11 +698,22 @@ static int passes(struct reporting *g, uint64_t to, struct err *e)
 	return once_more(g, to, got ? &other : e) ? -1 : got;
 }
 
+/* Were the events after n up to `to` recorded within BRIEF_SECONDS? Tables of known accesses cost more than they save.
+ */
+static bool is_brief(const struct target *t, uint64_t n, uint64_t to)
+{
+	struct timeline_event first = {0}, last;
+	struct err ignored;
+
+	return !timeline_read(t->tl, to, &last, &ignored) && (!n || !timeline_read(t->tl, n, &first, &ignored)) &&
+	       last.seconds - first.seconds < BRIEF_SECONDS;
+}
+
 int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n, uint64_t to, struct shim_frames *o,
 			   struct err *e)
 {
 	struct segcur in = {.n = to - 1, .shim_frames = o};
-	struct reporting g = {.r = r, .in = &in, .copy = &in.base};
+	struct reporting g = {.r = r, .in = &in, .copy = &in.base, .brief = is_brief(t, n, to)};
 	struct goal goal = {0};
 	struct err why;
 	int got;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * epochs.c: accesses that are made again and again, of which most change nothing; but after a release, or in memory that
- * was given out anew, the same access is another one.
+ * epochs.c: accesses that are made again and again, of which most change nothing; but after a release, or in memory
+ * that was given out anew, the same access is another one.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -10,23 +10,21 @@
 
 #define TIMES 60000
 
-static int before, by_store, by_change, sum;
+static int by_store, by_change, sum;
 static char *block;
 static atomic_int stored, changed;
 static pthread_barrier_t barrier;
 
 static void *release(void *arg)
 {
-	for (int i = 0; i < TIMES; i++)
-		before += i;
-	for (int i = 0; i < 2; i++) { /* the same accesses, before a release and after it */
+	for (int i = 1; i <= TIMES; i++) { /* the last one comes after the release */
 		by_store += i; /* RACE: by_store */
-		if (!i)
+		if (i == TIMES - 1)
 			atomic_store_explicit(&stored, 1, memory_order_release);
 	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 1; i <= TIMES; i++) {
 		by_change += i; /* RACE: by_change */
-		if (!i)
+		if (i == TIMES - 1)
 			atomic_fetch_add_explicit(&changed, 1, memory_order_release);
 	}
 	return arg;
@@ -36,7 +34,7 @@ static void *acquire(void *arg)
 {
 	while (!atomic_load_explicit(&stored, memory_order_acquire))
 		sched_yield();
-	sum += before + by_store; /* RACE: by_store */
+	sum += by_store; /* RACE: by_store */
 	while (!atomic_load_explicit(&changed, memory_order_acquire))
 		sched_yield();
 	sum += by_change; /* RACE: by_change */
