@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define TIMES 60000
+#define TIMES 300000
 
 static int by_store, by_change, sum;
 static char *block;
