@@ -381,8 +381,15 @@ static bool is_same_for_all(ZydisMnemonic m)
 	return false;
 }
 
+static bool is_and_not(ZydisMnemonic m)
+{
+	return m == ZYDIS_MNEMONIC_PANDN || m == ZYDIS_MNEMONIC_VPANDN || m == ZYDIS_MNEMONIC_ANDNPS ||
+	       m == ZYDIS_MNEMONIC_VANDNPS || m == ZYDIS_MNEMONIC_ANDNPD || m == ZYDIS_MNEMONIC_VANDNPD;
+}
+
 static void arrange_two_vectors(const struct decoded *d, struct insn_flow *f)
 {
+	f->inverts = is_and_not(d->in.mnemonic);
 	f->adds_dst = d->in.meta.category == ZYDIS_CATEGORY_VFMA;
 	if (f->nsrc == 1)
 		dst_is_source(f);

@@ -71,6 +71,7 @@ enum flow_op {
 	FLOW_VECTOR_PACK, /* elements of both, each from one of twice its size */
 	FLOW_VECTOR_ALIGN, /* palignr */
 	FLOW_VECTOR_LOW_LANES, /* each element from the low halves of those of the sources: pmuludq */
+	FLOW_VECTOR_BYTES, /* pshufb: bytes of src[0], by src[1] */
 	FLOW_VECTOR_MIX, /* all from all, of 16 bytes each: mpsadbw, aesenc */
 	FLOW_VECTOR_PERMUTE, /* elements of src[0] or src[1], by imm: `wide` is an enum flow_permute */
 	FLOW_VECTOR_SHIFT_BY, /* elements of src[0], by the number that src[1] has */
@@ -139,6 +140,7 @@ struct insn_flow {
 	bool from_operand; /* dst is the register that the ModRM byte names in its upper half */
 	bool subtracts; /* of FLOW_ADD */
 	bool increments; /* of FLOW_NEGATE */
+	bool inverts; /* of FLOW_VECTOR_AND: src[0] */
 	bool adds_dst; /* of vectors: dst is a source, too */
 	bool left; /* of FLOW_DOUBLE_SHIFT */
 	uint8_t wide; /* of FLOW_VECTOR_EXTEND: bytes of dst's elements; of FLOW_VECTOR_PERMUTE: which */

@@ -241,6 +241,10 @@ static void execute(struct unwritten_follow *f, struct follow_pending *p, uint64
 	p->has = false;
 	p->done.flow = &f->codes[p->code].flow;
 	p->done.next_sp = next_sp;
+	for (unsigned k = 0; k < 2; k++)
+		p->done.vector[k] =
+			f->i->has_vector[REPORT_VECTOR_FIRST + k] ? f->i->vector[REPORT_VECTOR_FIRST + k] : NULL;
+	f->i->has_vector[REPORT_VECTOR_FIRST] = f->i->has_vector[REPORT_VECTOR_SECOND] = false;
 	f->now_pc = p->pc;
 	f->now_hits = p->hits;
 	unwritten_execute(&f->u, f->i->thread, &p->done, frame);

@@ -73,6 +73,7 @@ struct unwritten_done {
 	uint64_t sp, next_sp; /* before and after it */
 	uint64_t operand, other; /* values: what its ModRM byte names in its lower half, and the other register */
 	bool has_values;
+	const uint8_t *vector[2]; /* values of src[0] and src[1], UNWRITTEN_BYTES each; NULL: not known */
 };
 
 struct unwritten {

@@ -84,6 +84,32 @@ static void add_dst(struct bits_state *s, uint8_t *out)
 	lanes(s, 0, to, out, dst, out);
 }
 
+/* A 0 of one decides in an AND, and a 1 in an OR, where it was written. What is not known decides nothing. */
+static void by_bits(const struct bits_state *s, const uint8_t *a, const uint8_t *b, uint8_t *out)
+{
+	const uint8_t *x = s->d->vector[0], *y = s->d->vector[1];
+	bool and = s->f->op == FLOW_VECTOR_AND;
+	uint8_t first = and == s->f->inverts ? 0xff : 0, second = and? 0 : 0xff;
+
+	for (unsigned k = 0; k < s->f->dst.len; k++)
+		if (x && y)
+			out[k] = (a[k] | (x[k] ^ first)) & (b[k] | (y[k] ^ second)) & (a[k] | b[k]);
+		else
+			out[k] = and? a[k] & b[k] : a[k] | b[k];
+}
+
+/* Where the bytes are taken from is not known: they count as written. */
+static void by_bytes(const struct bits_state *s, const uint8_t *a, const uint8_t *b, uint8_t *out)
+{
+	const uint8_t *from = s->d->vector[1];
+
+	for (unsigned k = 0; k < s->f->dst.len; k++)
+		if (b[k])
+			out[k] = 0xff;
+		else
+			out[k] = from && !(from[k] & 0x80) ? a[(k & ~15u) | (from[k] & 15)] : 0;
+}
+
 void bits_two_vectors(struct bits_state *s)
 {
 	const struct insn_flow *f = s->f;
@@ -95,8 +121,10 @@ void bits_two_vectors(struct bits_state *s)
 	switch ((enum flow_op)f->op) {
 	case FLOW_VECTOR_AND:
 	case FLOW_VECTOR_OR:
-		for (unsigned k = 0; k < f->dst.len; k++)
-			out[k] = f->op == FLOW_VECTOR_AND ? a[k] & b[k] : a[k] | b[k];
+		by_bits(s, a, b, out);
+		break;
+	case FLOW_VECTOR_BYTES:
+		by_bytes(s, a, b, out);
 		break;
 	case FLOW_VECTOR_LANES:
 		lanes(s, 0, f->dst.len, a, b, out);

@@ -53,7 +53,14 @@ enum replay_report_kind {
 		REPORT_KIND_COUNT
 };
 
-enum replay_report_vector { REPORT_VECTOR_INDEX = 0, REPORT_VECTOR_MASK, REPORT_VECTORS };
+enum replay_report_vector {
+	REPORT_VECTOR_INDEX = 0,
+	REPORT_VECTOR_MASK,
+	/* if `every`: of pand, pandn, por, andps and the like, and pshufb, the first and the second source */
+	REPORT_VECTOR_FIRST,
+	REPORT_VECTOR_SECOND,
+	REPORT_VECTORS
+};
 
 #define REPORT_ARG_REGS 7 /* of ARGS */
 #define REPORT_LOADED_BYTES 32u /* of LOADED */

@@ -142,5 +142,7 @@ void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc);
  * vector registers that say what it accesses.
  */
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+/* Entries for the vectors that it takes, if their values matter. */
+void xlate_put_vector_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 
 #endif

@@ -557,6 +557,8 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		put_sp(x, c, REPORT_INSN, (uint64_t)p);
 	if (report_of(x)->every && has_values(p, i))
 		put_values(x, c, p, i);
+	if (report_of(x)->every)
+		xlate_put_vector_values(x, c, p, i);
 	if (is_string(i)) {
 		count_access(x);
 		put_string(x, c, REPORT_STRING, (uint64_t)p);

@@ -217,6 +217,36 @@ static void by_permutes(void **state)
 	unwritten_fini(&u);
 }
 
+/* What a 0 in a mask leaves of xmm0, a 1 of it sets, and a shuffle takes. */
+static void by_masks(void **state)
+{
+	static const uint8_t mask[UNWRITTEN_BYTES] = {0xff, 0, 0xff, 0xff, 0, 0x0f, 0x80}, none[UNWRITTEN_BYTES];
+	static const struct {
+		const char *code;
+		unsigned n;
+		uint8_t never[7];
+	} t[] = {
+		{"\x66\x0f\xdb\xc1", 4, {0, 0, 0, 0xff, 0, 0x0f, 0x80}}, /* pand %xmm1, %xmm0 */
+		{"\x66\x0f\xdf\xc1", 4, {0, 0, 0, 0xff, 0, 0x0f, 0x80}}, /* pandn */
+		{"\x66\x0f\xeb\xc1", 4, {0, 0, 0, 0, 0xff, 0xf0, 0x7f}}, /* por */
+		{"\x66\x0f\x38\x00\xc1", 5, {0, 0, 0, 0, 0, 0xff, 0}}, /* pshufb */
+	};
+	struct unwritten u;
+	struct insn_flow f;
+	struct unwritten_done d = {.flow = &f, .sp = STACK, .next_sp = STACK, .vector = {none, mask}};
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	for (size_t k = 0; k < sizeof(t) / sizeof(t[0]); k++) {
+		ACCESS(&u, "\x0f\x10\x00", NEVER, 16); /* movups (%rax), %xmm0 */
+		insn_flow((const uint8_t *)t[k].code, t[k].n, &f);
+		unwritten_execute(&u, THREAD, &d, ORIGIN);
+		assert_memory_equal(unwritten_thread(&u, THREAD)->vector[0], t[k].never, 7);
+	}
+	unwritten_fini(&u);
+}
+
 static void by_memory(void **state)
 {
 	uint8_t bits[16];
@@ -343,9 +373,9 @@ static void by_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_bits),     cmocka_unit_test(by_sums),   cmocka_unit_test(by_many),
-		cmocka_unit_test(by_permutes), cmocka_unit_test(by_memory), cmocka_unit_test(by_values),
-		cmocka_unit_test(by_vectors),  cmocka_unit_test(by_stack),
+		cmocka_unit_test(by_bits),     cmocka_unit_test(by_sums),    cmocka_unit_test(by_many),
+		cmocka_unit_test(by_permutes), cmocka_unit_test(by_masks),   cmocka_unit_test(by_memory),
+		cmocka_unit_test(by_values),   cmocka_unit_test(by_vectors), cmocka_unit_test(by_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
