@@ -358,6 +358,8 @@ static int too_small(struct explain *x, struct err *e)
 	}
 	if (inspect_block(p.copy, x->overrun.lo, &o) && o.lo == x->overrun.lo)
 		size = size_meant(x, &p);
+	if (size <= o.len) /* the array that was meant is the first member */
+		size = 0;
 	inspect_close(&p);
 	if (!size)
 		return 1;
