@@ -45,6 +45,7 @@ struct debug {
 	bool chooses; /* the debugger has said which signals it delivers */
 	int passes; /* the signal that it delivers with this step or continue; 0: none */
 	bool jumped; /* a command has moved the program: the debugger is told by its next step */
+	bool elsewhere; /* the debugger sees the live program, in a call of the recorder's, and this stands before it */
 };
 
 /* Text for the user, while the debugger waits for an answer. */

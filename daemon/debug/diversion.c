@@ -87,12 +87,13 @@ int diversion_write(struct diversion *d, uint64_t addr, const void *data, size_t
 	return 0;
 }
 
-bool diversion_has_changes(struct diversion *d)
+bool diversion_has_changes(struct diversion *d, bool elsewhere)
 {
 	struct user_regs_struct r;
 	struct err ignored;
 
-	return d->wrote || (!d->calls && !trace_get_regs(&d->copy, &r, &ignored) && !same_registers_all(&r, &d->start));
+	return d->wrote || (!d->calls && !elsewhere && !trace_get_regs(&d->copy, &r, &ignored) &&
+			    !same_registers_all(&r, &d->start));
 }
 
 /* What ends a program, if somebody sends it that; a copy has none of the program's handlers. */

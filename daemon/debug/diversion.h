@@ -27,8 +27,8 @@ void diversion_end(struct diversion *d);
 
 /* The debugger writes there. */
 int diversion_write(struct diversion *d, uint64_t addr, const void *data, size_t len, struct err *e);
-/* Will anything be missed when it ends? */
-bool diversion_has_changes(struct diversion *d);
+/* Will anything be missed when it ends? elsewhere: the debugger puts registers of another place back after a call. */
+bool diversion_has_changes(struct diversion *d, bool elsewhere);
 /*
  * Is it within a function that the debugger calls? Then it is the copy that goes on. A call returns to a breakpoint;
  * other changes of registers are none. When it has returned, the debugger puts back the stack pointer that was before.

@@ -85,6 +85,7 @@ static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct st
 	if (call && (how == RSP_STEP || how == RSP_CONTINUE))
 		return called_run(d, how == RSP_STEP, stop, e);
 	debug_end_diversion(d);
+	d->elsewhere = false;
 	return move(d, how, tid, stop, e);
 }
 

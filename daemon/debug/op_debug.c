@@ -347,6 +347,7 @@ static int begin(struct debug *d, const json_t *params, const struct thread_snap
 
 	if (!r && live->pid) {
 		r = cursor_goto_live(&d->cursor, live, e);
+		d->elsewhere = live->in_call;
 		return r || !stop ? r : session_state_return(&d->state, stop, e) < 0 ? -1 : 0;
 	}
 	if (!r && !at)

@@ -108,8 +108,13 @@ int cursor_goto_live(struct cursor *t, const struct thread_snapshot *p, struct e
 	unsigned long long n = nav_total(t->nav) - 1;
 	int r;
 
-	if (p->in_call)
-		return cursor_goto(t, nav_total(t->nav), e);
+	if (p->in_call) {
+		r = cursor_last(t, e);
+		return r <= 0 ? r
+			      : err_set(e, ERR_USAGE,
+					"nothing that the program did before this call is recorded yet: "
+					"`finish` first");
+	}
 	t->history_end = (struct history_end){.at = {.event = n, .pc = s.pc}};
 	r = find_live(t, p, &s, e);
 	if (r > 0)
