@@ -173,7 +173,6 @@ static void give(greg_t *g, const struct input *in, const struct result *r)
 					 REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 	greg_t *to = &g[regs[in->reg]], low = (greg_t)(r->value & 0xffffffffu), high = (greg_t)(r->value >> 32);
 
-	g[REG_RIP] += in->len;
 	if (in->kind == INPUT_CPUID) {
 		g[REG_RAX] = low;
 		g[REG_RBX] = high;
@@ -211,6 +210,8 @@ int tsc_fault(void *ucv)
 		tsc_release();
 		return 1;
 	}
+	/* as after a system call: while the event is waited for, this is where the program goes on */
+	g[REG_RIP] += in.len;
 	if (t)
 		own_stack_enter(t, ucv);
 	r = t ? result_of(t, &in, g) : input_now(&in, g);
