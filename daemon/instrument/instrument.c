@@ -69,62 +69,23 @@ static void tell(struct instrument *i, struct instrument_insn *x, uint64_t addr,
 		i->ops->access(i->ctx, i, &a);
 }
 
-/* An access with an opmask register: reports the range from the first to the last element whose bit is set. */
 static void masked(struct instrument *i, struct instrument_insn *x, uint64_t addr)
 {
-	const struct insn_shape *s = &x->shape;
-	unsigned n = s->element ? s->bytes / s->element : 0, first, last;
-	uint64_t mask = n >= 64 ? i->mask : i->mask & ((1ull << n) - 1);
+	uint64_t len = vectors_masked(&x->shape, i->mask, &addr);
 
-	if (!mask)
-		return;
-	first = s->packed ? 0 : (unsigned)__builtin_ctzll(mask);
-	last = s->packed ? (unsigned)__builtin_popcountll(mask) : 64 - (unsigned)__builtin_clzll(mask);
-	tell(i, x, addr + first * s->element, (last - first) * (uint64_t)s->element, s->reads, s->writes);
+	tell(i, x, addr, len, x->shape.reads, x->shape.writes);
 }
 
-static void on_vector(struct instrument *i, const uint64_t *v)
-{
-	uint64_t which = v[0] & REPORT_PC_MASK;
-
-	if (which >= REPORT_VECTORS)
-		return;
-	memcpy(i->vector[which], v + 1, sizeof(i->vector[which]));
-	i->has_vector[which] = true;
-}
-
-/* Is the element accessed, by an opmask or by the sign in a vector? */
-static bool is_selected(const struct instrument *i, const struct insn_shape *s, unsigned k)
-{
-	if (s->masked)
-		return i->mask >> k & 1;
-	return i->vector[REPORT_VECTOR_MASK][(k + 1) * s->element - 1] >> 7;
-}
-
-static uint64_t index_of(const struct instrument *i, const struct insn_shape *s, unsigned k)
-{
-	int64_t wide;
-	int32_t v;
-
-	memcpy(&wide, i->vector[REPORT_VECTOR_INDEX] + k * sizeof(wide) % 64, sizeof(wide));
-	memcpy(&v, i->vector[REPORT_VECTOR_INDEX] + k * sizeof(v), sizeof(v));
-	return (uint64_t)(s->index == sizeof(wide) ? wide : v) * s->scale;
-}
-
-/* Each element that is accessed; false: it is not known which are. */
-static bool by_vectors(struct instrument *i, struct instrument_insn *x, uint64_t base)
+/* The elements of an access that vector registers describe. false: it is not known which they are. */
+static bool elements(struct instrument *i, struct instrument_insn *x, uint64_t base)
 {
 	const struct insn_shape *s = &x->shape;
-	unsigned n = s->index ? s->count : s->element ? s->bytes / s->element : 0;
-	bool known = n && (s->masked || i->has_vector[REPORT_VECTOR_MASK]) &&
-		     (!s->index || i->has_vector[REPORT_VECTOR_INDEX]);
+	uint64_t at[VECTORS_ELEMENTS];
+	int n = vectors_elements(&i->vectors, s, i->mask, base, at);
 
-	memset(i->has_vector, 0, sizeof(i->has_vector));
-	for (unsigned k = 0; known && k < n; k++)
-		if (is_selected(i, s, k))
-			tell(i, x, base + (s->index ? index_of(i, s, k) : k * (uint64_t)s->element), s->element,
-			     s->reads, s->writes);
-	return known;
+	for (int k = 0; k < n; k++)
+		tell(i, x, at[k], s->element, s->reads, s->writes);
+	return n >= 0;
 }
 
 static struct instrument_quick *quick_place(const struct instrument *i, uint64_t word)
@@ -175,7 +136,7 @@ static void on_access(struct instrument *i, const uint64_t *v, bool pass)
 	make_quick(i, v[0], x);
 	if (s->call && !i->report.every)
 		x->hits--; /* a CALL entry comes, too, and counts it */
-	if (s->irregular && !s->gs && !s->fs && by_vectors(i, x, base + (uint64_t)s->scaled))
+	if (s->irregular && !s->gs && !s->fs && elements(i, x, base + (uint64_t)s->scaled))
 		return;
 	if (!s->len || s->irregular || s->gs || (s->fs && !i->ops->locals)) {
 		i->irregular += !s->fs; /* thread-local variables are in no block of the heap */
@@ -433,7 +394,7 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 			i->ops->args(i->ctx, i, v[0] & REPORT_PC_MASK, v + 1);
 		break;
 	case REPORT_VECTOR:
-		on_vector(i, v);
+		vectors_put(&i->vectors, v);
 		break;
 	case REPORT_LOADED:
 		on_loaded(i, v);

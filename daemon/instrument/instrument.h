@@ -13,6 +13,7 @@
 
 #include "base/table.h"
 #include "insn/insn.h"
+#include "instrument/elements.h"
 #include "replay/navigate.h"
 #include "rlog/report.h"
 #include "segcursor/segcursor_report.h"
@@ -146,8 +147,7 @@ struct instrument {
 	struct instrument_quick *quick; /* INSTRUMENT_QUICK of them */
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask, rax;
-	uint8_t vector[REPORT_VECTORS][64]; /* of the access that comes next */
-	bool has_vector[REPORT_VECTORS];
+	struct vectors vectors; /* of the access that comes next */
 	uint64_t loads; /* the address of what is told next of what an instruction loads */
 	bool has_rax;
 	bool insns_told;

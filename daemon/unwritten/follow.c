@@ -238,13 +238,14 @@ static struct follow_pending *pending_of(const struct unwritten_follow *f)
 
 static void execute(struct unwritten_follow *f, struct follow_pending *p, uint64_t next_sp, uint32_t frame)
 {
+	struct vectors *v = &f->i->vectors;
+
 	p->has = false;
 	p->done.flow = &f->codes[p->code].flow;
 	p->done.next_sp = next_sp;
 	for (unsigned k = 0; k < 2; k++)
-		p->done.vector[k] =
-			f->i->has_vector[REPORT_VECTOR_FIRST + k] ? f->i->vector[REPORT_VECTOR_FIRST + k] : NULL;
-	f->i->has_vector[REPORT_VECTOR_FIRST] = f->i->has_vector[REPORT_VECTOR_SECOND] = false;
+		p->done.vector[k] = v->known[REPORT_VECTOR_FIRST + k] ? v->bytes[REPORT_VECTOR_FIRST + k] : NULL;
+	v->known[REPORT_VECTOR_FIRST] = v->known[REPORT_VECTOR_SECOND] = false;
 	f->now_pc = p->pc;
 	f->now_hits = p->hits;
 	unwritten_execute(&f->u, f->i->thread, &p->done, frame);
