@@ -165,6 +165,7 @@ static struct result result_of(struct thr *t, const struct input *in, const greg
 }
 
 #define FLAG_CARRY 1ll
+#define FLAG_RESUME (1ll << 16) /* set where a fault is met, cleared when the instruction is done */
 #define FLAGS_CLEARED (FLAG_CARRY | 4 | 16 | 64 | 128 | 2048) /* by rdrand: parity, adjust, zero, sign, overflow */
 
 static void give(greg_t *g, const struct input *in, const struct result *r)
@@ -210,8 +211,10 @@ int tsc_fault(void *ucv)
 		tsc_release();
 		return 1;
 	}
-	/* as after a system call: while the event is waited for, this is where the program goes on */
+	/* as after a system call: while the event is waited for, this is where the program goes on, and a breakpoint there
+	 * is met */
 	g[REG_RIP] += in.len;
+	g[REG_EFL] &= ~FLAG_RESUME;
 	if (t)
 		own_stack_enter(t, ucv);
 	r = t ? result_of(t, &in, g) : input_now(&in, g);
