@@ -80,7 +80,7 @@ void xlate_put_vector_values(struct xlate *x, struct cache *c, const uint8_t *p,
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	int gather = xlate_is_gather(p, i), evex = i->vex == EVEX_BYTES;
-	uint8_t last = p[i->op_at - 1]; /* of the prefix */
+	uint8_t last = i->vex ? p[i->op_at - 1] : 0; /* of the prefix */
 
 	if (gather)
 		put_vector(x, c, REPORT_VECTOR_INDEX,
