@@ -78,8 +78,8 @@ static void print(const struct cli *cli, const json_t *r)
 		puts(json_is_true(json_object_get(r, "clean")) ? "no memory error"
 							       : "no memory error in what was examined");
 	if (!cli->quiet && out_int(stats, "reused"))
-		printf("accesses by old pointers are not told apart in blocks that have the memory of freed ones: "
-		       "%lld\n",
+		printf("%lld blocks were allocated where freed blocks had been: accesses to them by old pointers are "
+		       "not reported\n",
 		       (long long)out_int(stats, "reused"));
 	if (!cli->quiet)
 		printf("%lld accesses, %lld bytes in %lld blocks allocated and reachable at the end, %.2f s\n",

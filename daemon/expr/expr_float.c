@@ -22,6 +22,7 @@
 
 #define REFUSED 1
 #define DEPTH_MAX 32
+#define CODE_MAX (UINT16_MAX / 8) /* of an operand: an operation has some copies of it, and jumps have two bytes */
 
 struct builder {
 	struct gdb *g;
@@ -425,6 +426,8 @@ static int build(struct builder *p, const char *text, struct piece *out, struct 
 	p->depth++;
 	r = build_trimmed(p, trimmed, out, e);
 	p->depth--;
+	if (!r && (out->code.len > CODE_MAX || out->high.len > CODE_MAX))
+		return refuse(e, trimmed);
 	return r;
 }
 

@@ -203,7 +203,7 @@ static uint32_t frame_origin(struct unwritten_follow *f, uint32_t code, uint64_t
 
 /*
  * libc's functions for strings load what is behind the end of a string, too, and decide by the end: their values would
- * tell, which are not known of vectors.
+ * tell, which are known of a few instructions only.
  */
 static void trust_vectors(struct insn_flow *flow)
 {

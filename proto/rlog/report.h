@@ -135,8 +135,8 @@ struct replay_known {
 	uint64_t one_epoch, stack_bits; /* constants */
 	uint64_t bits[REPORT_KNOWN_SIZES]; /* what wants can be */
 	uint64_t used[2][REPORT_KNOWN_SIZES]; /* not 0: something was put into this table */
-	/* Reads, writes: the epoch minus the address. Place 0 is always 0. */
-	uint64_t is[2][REPORT_KNOWN_SIZES][REPORT_KNOWN];
+	/* Reads, writes: the epoch minus the address. Place 0 is always 0. Whole pages, to be forgotten at once. */
+	uint64_t is[2][REPORT_KNOWN_SIZES][REPORT_KNOWN] __attribute__((aligned(4096)));
 };
 
 #endif

@@ -46,9 +46,10 @@ void shim_tell_taken(void)
 {
 	struct replay_known *k = (struct replay_known *)REPLAY_KNOWN_ADDR;
 
-	if (shim_report->filter != REPORT_NEW || k->epoch >> REPORT_EPOCH_BIT < REPORT_EPOCHS)
+	if (!shim_report || shim_report->filter != REPORT_NEW || k->epoch >> REPORT_EPOCH_BIT < REPORT_EPOCHS)
 		return;
-	raw3(SYS_madvise, k->is, sizeof(k->is), 4 /* MADV_DONTNEED */);
+	if (raw3(SYS_madvise, k->is, sizeof(k->is), 4 /* MADV_DONTNEED */))
+		memset(k->is, 0, sizeof(k->is));
 	k->epoch = k->one_epoch;
 	k->minus_epoch = -k->epoch;
 }

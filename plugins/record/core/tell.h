@@ -17,7 +17,7 @@ extern const void *shim_tell_back __attribute__((visibility("hidden")));
 /* An entry; pc: what stands in its first word beside its kind. shim_report is not NULL. */
 void shim_tell(enum replay_report_kind kind, uint64_t pc, uint64_t a, uint64_t b);
 
-/* The worker takes the entries out now. shim_report is not NULL. */
+/* The worker takes the entries out now, if there is a report. */
 void shim_tell_taken(void);
 
 /* The recorder, or what it has called, has written to memory of the program's. */

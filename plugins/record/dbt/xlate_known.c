@@ -68,9 +68,9 @@ void xlate_see_known(struct xlate *x)
 {
 	struct replay_known *k = known_of();
 
-	k->epoch = 1ull << REPORT_EPOCH_BIT;
-	k->minus_epoch = -k->epoch;
 	k->one_epoch = 1ull << REPORT_EPOCH_BIT;
+	k->epoch += k->one_epoch; /* there may be accesses of an earlier translator */
+	k->minus_epoch = -k->epoch;
 	k->stack_bits = 0xffull << STACKS_BIT;
 	for (unsigned i = 0; i < REPORT_KNOWN_SIZES; i++)
 		k->bits[i] = (uint64_t)(REPORT_KNOWN - 1) << i;

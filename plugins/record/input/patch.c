@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * patch.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp, rdpid, cpuid. A byte of each
- *is changed, which makes it a privileged instruction: it faults, and the handler of the fault makes an event of it
+ * is changed, which makes it a privileged instruction: it faults, and the handler of the fault makes an event of it
  * (tsc.c). The length stays the same, and the new bytes tell which instruction it was:
  *
  *	rdrand, rdseed	0f c7 /6, /7 with a register	0f 32 f0..ff	rdmsr
@@ -451,7 +451,7 @@ static void search_all(struct image *im)
 	settle(im);
 }
 
-/* glibc has none of them in these. */
+/* These have cpuid alone, by which glibc chooses its functions: all processors of a machine give it the same. */
 static int is_glibc(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -74,7 +74,7 @@ static struct input input_at(const uint8_t *pc)
 		in.kind = p[1] < 0xf8 ? INPUT_RAND : f3 ? INPUT_PID : INPUT_SEED;
 	else if (*p == 0x09)
 		in.kind = INPUT_CPUID;
-	if (in.kind >= INPUT_RAND)
+	if (in.kind >= INPUT_RAND && in.kind != INPUT_CPUID)
 		in.reg |= p[1] & 7;
 	if (in.kind == INPUT_PID)
 		in.width = 8;
@@ -211,8 +211,8 @@ int tsc_fault(void *ucv)
 		tsc_release();
 		return 1;
 	}
-	/* as after a system call: while the event is waited for, this is where the program goes on, and a breakpoint there
-	 * is met */
+	/* as after a system call: while the event is waited for, this is where the program goes on, and a breakpoint
+	 * there is met */
 	g[REG_RIP] += in.len;
 	g[REG_EFL] &= ~FLAG_RESUME;
 	if (t)

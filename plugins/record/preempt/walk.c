@@ -53,6 +53,7 @@ static void tell(const struct walking *k, enum replay_walk_state state, uint64_t
 static void stop(void *arg, uint64_t pc, uint64_t next)
 {
 	(void)next;
+	shim_tell_taken();
 	tell(arg, REPLAY_WALK_LEFT, pc);
 }
 
