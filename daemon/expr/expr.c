@@ -25,7 +25,7 @@
 
 #define FRAMES_MAX 64
 #define CALL_TIMEOUT_MS 20000
-#define CHECKS 3 /* of what calls_still says */
+#define CHECKS 3 /* of what calls_still says, and of what GDB has no value for */
 
 static bool is_unknown_symbol(const struct err *e)
 {
@@ -507,17 +507,30 @@ static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, stru
 	return r;
 }
 
+/* Need GDB not be asked for such a value? A call that faults has none: that does not make the first value sure. */
+static bool is_settled(const struct expr *x, enum search_value truth)
+{
+	return x->checked || x->vain[truth == SEARCH_ERROR] >= CHECKS;
+}
+
 /* Once, GDB is asked too: if it does not say the same, the calls are left to it. */
 static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
 	struct expr_value by_gdb;
 	int r;
 
+	if (!expr_locals_alive(&x->locals, t->pid)) /* nothing was called */
+		return 0;
 	x->direct = false;
 	r = eval_snap(x, g, t, &by_gdb, e);
 	x->direct = true;
-	if (r || by_gdb.truth == SEARCH_ERROR)
-		return r;
+	if (r)
+		return -1;
+	if (by_gdb.truth == SEARCH_ERROR) {
+		log_info("%s: %s by direct calls, no value by GDB: %s", x->text, out->text, by_gdb.text);
+		x->vain[out->truth == SEARCH_ERROR]++;
+		return 0;
+	}
 	x->checked = true;
 	if (by_gdb.truth == out->truth && !strcmp(by_gdb.text, out->text))
 		return 0;
@@ -552,7 +565,7 @@ int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e)
 static int eval_direct_checked(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
 	struct expr_value still;
-	int r = eval_snap(x, g, t, out, e) || (!x->checked && check_direct(x, g, t, out, e)) ? -1 : 0;
+	int r = eval_snap(x, g, t, out, e) || (!is_settled(x, out->truth) && check_direct(x, g, t, out, e)) ? -1 : 0;
 
 	if (r || !x->direct || !expr_is_still(x) || expr_eval_still(x, t->pid, &still))
 		return r;
@@ -568,10 +581,10 @@ static int eval_direct_checked(struct expr *x, struct gdb *g, struct target *t, 
 
 int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
-	bool still = x->compiled || (x->checked && x->checks >= CHECKS);
+	bool still = x->compiled || x->checks >= CHECKS;
 	int r = 0;
 
-	if (still && !expr_eval_still(x, t->pid, out))
+	if (still && !expr_eval_still(x, t->pid, out) && (x->compiled || is_settled(x, out->truth)))
 		return expr_check_alive(out, t->pid, e);
 	if (x->direct)
 		r = eval_direct_checked(x, g, t, out, e);

@@ -32,6 +32,7 @@ struct expr {
 	struct expr_code x;
 	bool direct; /* calls are made without GDB; of x only the type is filled */
 	bool checked; /* ... and the value was once compared with GDB's */
+	unsigned vain[2]; /* how often GDB had no value to compare with; [1]: where the calls gave none, too */
 	unsigned checks; /* how often what calls_still says was compared with running them */
 	struct calls calls;
 	/* Which values are true: by default those that are not zero; else all but `unequal_to`. */

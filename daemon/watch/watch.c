@@ -217,7 +217,7 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct sear
 	cleanup_free char *text = NULL, *left = point_text(&w->from), *right = point_text(&w->here), *how = NULL;
 	cleanup_free char *at_good = expr_value_text(&w->at_good), *at_bad = expr_value_text(&w->at_bad);
 	struct watch_looked looked = {0};
-	struct suggestion s = {0};
+	struct suggestion s = {.looked = w->valueless};
 	struct err why;
 	int inside = 0;
 
@@ -225,7 +225,7 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct sear
 		err_set(e, ERR_USAGE, "%s", w->at_bad.text);
 		return WATCH_NO_SYMBOL;
 	}
-	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
+	if (p->suggest && !s.looked && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
 		log_warn("no suggestion: %s", why.text);
 	if (!s.found && p->inside && r->left_value == SEARCH_FALSE && r->right_value == SEARCH_FALSE)
 		inside = watch_inside(w, p->on_error, &r->stage[SEARCH_D], &looked, e);
@@ -249,6 +249,7 @@ static int find_value(struct watch *w, struct err *e)
 
 	if (suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, SEARCH_ERROR, SEARCH_ERROR, &s, e))
 		return -1;
+	w->valueless = s.found ? 0 : s.looked;
 	if (s.found) {
 		w->good = s.last;
 		w->from = (struct timeline_point){.event = s.last};

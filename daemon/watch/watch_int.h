@@ -37,6 +37,7 @@ struct watch {
 	bool sure; /* nothing after it makes the expression good again ... */
 	bool at_events; /* ... or at least, it is good at no event after it */
 	uint64_t later_evaluations, later_ns; /* what it took to know that */
+	unsigned valueless; /* it has no value at so many positions between the ends, nor at them */
 	struct expr_value seen; /* the latest value at an event that is as at the good end ... */
 	uint64_t seen_at; /* ... and 1 + that event; 0: none */
 	struct exit_call exit; /* the bad end is inside of this call */
