@@ -31,10 +31,13 @@ TIERS = {
     "container-user": SANDBOX + [CONTAINER_USER],
 }
 OWNERS = {"user": USER, "container-user": CONTAINER_USER}
-# A descriptor, since the checkout may be below /tmp.
+# A descriptor, since the checkout may be below /tmp. The tier's user has a name, as users have.
 FURNISH = """
 exec 3<"$1" && mount --bind "$2" /tmp && mkdir -p /tmp/tree && mount --bind /proc/self/fd/3 /tmp/tree && exec 3<&- && cd /tmp/tree || exit 125
-shift 2
+if ! getent passwd "$3" >/dev/null; then
+  { cat /etc/passwd && echo "fred-tier:x:$3:$3::/tmp/home:/bin/sh"; } >/tmp/passwd && mount --bind /tmp/passwd /etc/passwd || exit 125
+fi
+shift 3
 exec "$@"
 """
 
@@ -73,7 +76,7 @@ class Checkout:
             os.chmod(folder, 0o1777)
             os.makedirs(os.path.join(folder, "home"), 0o700)
             os.chown(os.path.join(folder, "home"), int(self.owner), int(self.owner))
-            return subprocess.run([os.path.join(ROOT, "scripts/own-root"), "sh", "-c", FURNISH, "sh", self.folder, folder] + TIERS[self.tier] + command,
+            return subprocess.run([os.path.join(ROOT, "scripts/own-root"), "sh", "-c", FURNISH, "sh", self.folder, folder, self.owner] + TIERS[self.tier] + command,
                                   env=environment(), **more)
         finally:
             if os.environ.get("KEEP") == "1":

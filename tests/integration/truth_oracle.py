@@ -74,6 +74,8 @@ def ring_size(ring):
     return n
 
 
+# Where Linux puts a position-independent program without address randomisation, as recordings have it; a container's GDB cannot turn that off.
+UNRANDOMIZED = 0x555555554000
 HELPERS = {"sorted_tree": sorted_tree, "ring_size": ring_size, "n": number, "length": length, "nodes": nodes, "each": each, "v": gdb.parse_and_eval, "gdb": gdb}
 
 
@@ -111,10 +113,13 @@ class Oracle:
         gdb.execute("starti", to_string=True)
         exe = gdb.current_progspace().filename
         self.own = []
-        for line in gdb.execute("info proc mappings", to_string=True).splitlines():
+        mappings = gdb.execute("info proc mappings", to_string=True)
+        for line in mappings.splitlines():
             part = line.split()
             if len(part) >= 6 and part[-1] == exe and "x" in part[4]:
                 self.own.append((int(part[0], 16), int(part[1], 16)))
+        first = int(re.search(r"^ *(0x[0-9a-f]+).* %s$" % re.escape(exe), mappings, re.M).group(1), 16)
+        self.slide = first - UNRANDOMIZED if first >= UNRANDOMIZED else 0
         self.quiet = set()
         self.spans = self.find_functions()
         self.points = set()
@@ -251,7 +256,7 @@ class Oracle:
         except gdb.error:
             witness = None
         begins = (self.pc(), int(inner.rsplit(":", 1)[1])) in self.starts
-        self.rows.append([number, function, line, inner, self.is_own(self.pc()), witness, pc, begins, values])
+        self.rows.append([number, function, line, inner, self.is_own(self.pc()), witness, pc - self.slide, begins, values])
 
     # ---- moving ----
 
