@@ -52,7 +52,7 @@ static bool is_due(const struct busy *b)
 {
 	double now;
 
-	if (!b->shown)
+	if (!b->shown || b->since <= 0)
 		return false;
 	now = clock_s();
 	return now - b->since >= SHOW_AFTER_S && now - b->said >= SHOW_EVERY_S;
@@ -78,8 +78,10 @@ static void show_place(struct debug *d)
 	uint64_t at = cursor_event(&d->cursor), total = cursor_total(&d->cursor);
 	char text[64];
 
+	if (!total) /* nothing is replayed at the moment */
+		return;
 	snprintf(text, sizeof(text), "event %llu of %llu", (unsigned long long)at, (unsigned long long)total);
-	busy_show(d, total ? (double)at / (double)total : 0, text);
+	busy_show(d, (double)at / (double)total, text);
 }
 
 bool busy_beat(void *arg)
