@@ -72,11 +72,11 @@ long call_mincore(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return sys_do(t, &s, SYS_mincore, b);
 }
 
-/* get_mempolicy: the mask has args[2] bits. */
+/* get_mempolicy: for Linux, the mask has a bit less than args[2]. */
 long call_get_mempolicy(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 5, {{0}}, {{IO_FIXED, 0, 0, 4}, {IO_ARGMUL, 1, 5, 1}}};
-	long b[6] = {a[0], a[1], a[2], a[3], a[4], (long)((unsigned long)a[2] + 63) / 64 * 8};
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], (long)(((unsigned long)a[2] + 62) / 64 * 8)};
 
 	return sys_do(t, &s, SYS_get_mempolicy, b);
 }
