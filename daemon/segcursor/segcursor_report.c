@@ -568,10 +568,14 @@ static int walk(struct reporting *g, struct trace *t, struct err *e)
 	return trace_clear_all(t, e) ? -1 : trace_walk_go(&g->walk, t, e);
 }
 
-/* A fault in translated code: the program's own. Such a segment is the last one, or a handler follows. */
+/* A fault in translated code is the program's own if the program was ended by one here. */
 static int gave_up(struct reporting *g, struct trace *t)
 {
-	if (t->alive && g->in->n + 1 == target_total(g->in->seg.t)) {
+	struct timeline_event ev;
+	struct err ignored;
+
+	if (t->alive && g->in->n + 1 == target_total(g->in->seg.t) &&
+	    !timeline_read(g->in->seg.t->tl, g->in->n + 1, &ev, &ignored) && ev.ev.rec.kind == RLOG_CRASH) {
 		g->r->broken++;
 		return AT_END;
 	}
