@@ -18,6 +18,7 @@
 #include "ops/operations.h"
 #include "replay/navigate.h"
 #include "replay/pick.h"
+#include "replay/variants.h"
 #include "target/line.h"
 
 struct run {
@@ -44,16 +45,6 @@ static int collect_output(struct run *r, const struct nav *n, struct err *e)
 		return -1;
 	buf_add(&r->out, b.data, b.len);
 	return 0;
-}
-
-static void remove_outputs(const struct rec *rec)
-{
-	for (unsigned i = 0; i < rec->nimages; i++) {
-		cleanup_free char *path = str_fmt("%s/out.%04u", cell_dir(), rec->images[i].ordinal);
-
-		if (truncate(path, 0))
-			continue; /* there is none */
-	}
 }
 
 static int by_stamp(const void *a, const void *b)
@@ -204,6 +195,29 @@ static bool may_branch(const struct rec *rec)
 	return !rec->control.log_limit && !rec->live.process;
 }
 
+/*
+ * It was forked when no more children could wait: its parent is replayed again, and makes those from this one on. 1: it
+ * waits now.
+ */
+static int make_again(struct run *r, uint32_t process, uint32_t flags)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(r->rec, process, &ignored);
+	struct timeline_opts opts = {.seed = 1};
+	struct nav n;
+	uint32_t parent;
+
+	if (!img || img->head.origin != RLOG_ORIGIN_FORK || !may_branch(r->rec))
+		return 0;
+	parent = img->head.parent;
+	opts.variant = (unsigned)variants_of(r->rec, parent);
+	if (!branches_want(&r->branches, parent, process, &opts) ||
+	    nav_climb(r->rec, parent, flags, false, NULL, &r->branches, r->ctx, &n, &ignored))
+		return 0;
+	nav_fini(&n);
+	return branches_for(&r->branches, process).waits;
+}
+
 static int climb(struct run *r, uint32_t process, struct memory_check *memory, struct nav *n, struct err *e)
 {
 	uint32_t flags = r->output ? REPLAY_F_OUTPUT : 0;
@@ -219,6 +233,16 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 		return -1;
 	}
 	branches_fini(&r->branches); /* nobody is in the root while it is written to */
+	if (!memory && make_again(r, process, flags) &&
+	    !nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
+		r->forked++;
+		return 0;
+	}
+	if (op_cancelled(r->ctx)) {
+		*e = why;
+		return -1;
+	}
+	branches_fini(&r->branches);
 	if (forks && !memory) {
 		if (!nav_climb(r->rec, process, flags, false, NULL, &r->branches, r->ctx, n, &why))
 			return 0;
@@ -238,7 +262,6 @@ static int replay_image(struct run *r, uint32_t process, struct err *e)
 	struct nav n;
 	int ret;
 
-	remove_outputs(r->rec);
 	ret = climb(r, process, r->memory ? &memory : NULL, &n, e);
 	r->looked += memory.positions;
 	r->compared += memory.compares ? memory.positions : 0;
@@ -349,7 +372,6 @@ static int replay_until(struct run *r, const json_t *params, const char *until, 
 
 	if (!process)
 		return -1;
-	remove_outputs(r->rec);
 	if (nav_init(&n, r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, r->ctx, e))
 		return -1;
 	/* output has to be complete from the start, so no checkpoint is used */

@@ -537,6 +537,24 @@ static int run_to_end(struct nav *n, struct memory_check *memory, bool *diverged
 	return memory_end(memory, e);
 }
 
+/* Of the children that it and its ancestors fork on the way to there, none waits. */
+static int run_past_others(struct nav *n, const struct branch_set *b, bool *diverged, struct err *e)
+{
+	uint64_t at = b->until ? b->after : timeline_prefix(n->t.tl);
+
+	n->t.ctl->branches_end = n->t.branch.from;
+	if (at > nav_at(n) && run_to(n, at, diverged, e))
+		return -1;
+	n->t.ctl->branches_end = n->t.branch.end;
+	return 0;
+}
+
+static int run_for_branches(struct nav *n, const struct branch_set *b, bool *diverged, struct err *e)
+{
+	return run_past_others(n, b, diverged, e) || run_to(n, b->until ? b->until : nav_total(n), diverged, e) ? -1
+														: 0;
+}
+
 int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct branch_set *branches, struct op_ctx *ctx,
 	       struct nav *out, struct err *e)
 {
@@ -576,7 +594,8 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 			return -1;
 		if (parallel && !memory && !i && try_parallel(out))
 			return 0;
-		if (!nav_begin(out, to) && !run_to_end(out, memory, &diverged, to)) {
+		if (!nav_begin(out, to) && !(branches ? run_for_branches(out, branches, &diverged, to)
+						      : run_to_end(out, memory, &diverged, to))) {
 			variants_set(rec, process, variant);
 			if (branches)
 				branches_take(branches, &out->t);

@@ -77,8 +77,8 @@ int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struc
  * Replays to the end by one variant after the other until one does not diverge, and remembers it in the
  * recording. The error of the first variant stays when none does. With `parallel`, threads first run side by side;
  * what then differs is not believed. With `memory`, linear only, it stops and looks at its positions; that they differ
- * is ERR_NOT_FOUND. The children that it forks are added to `branches`; NULL: none are made; where threads run side
- * by side, there are none.
+ * is ERR_NOT_FOUND. The children that it forks are added to `branches`, or those of branches_want, and it ends with
+ * the last of these; NULL: none are made; where threads run side by side, there are none.
  */
 int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
 	      struct branch_set *branches, struct op_ctx *ctx, struct nav *out, struct err *e);

@@ -39,10 +39,55 @@ static const struct branch *find(const struct branch_set *b, uint32_t process)
 	return NULL;
 }
 
+/* Half of it is for the children of those that wait: if there were none, all would be made again after each. */
+static uint32_t room_of(const struct branch_set *b)
+{
+	return (BRANCHES_MOST - b->n + 1) / 2;
+}
+
+/* The number of the event by which it is forked; 0: its timeline cannot be built. */
+static uint64_t forked_by(const struct rec *rec, uint32_t process, const struct timeline_opts *opts)
+{
+	struct timeline *tl;
+	struct err ignored;
+	uint64_t at;
+
+	if (timeline_build(rec, process, opts, &tl, &ignored))
+		return 0;
+	at = timeline_prefix(tl);
+	timeline_free(tl);
+	return at;
+}
+
+int branches_want(struct branch_set *b, uint32_t process, uint32_t first, const struct timeline_opts *opts)
+{
+	uint32_t last = first;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->rec->nimages && n < room_of(b); i++) {
+		const struct rlog_image *img = &b->rec->images[i].head;
+
+		if (img->origin != RLOG_ORIGIN_FORK || img->parent != process || b->rec->images[i].ordinal < first)
+			continue;
+		last = b->rec->images[i].ordinal;
+		n++;
+	}
+	if (n < 2)
+		return 0;
+	b->after = forked_by(b->rec, first, opts);
+	b->until = forked_by(b->rec, last, opts);
+	if (b->after && b->after < b->until) {
+		b->after--;
+		return 1;
+	}
+	b->until = 0;
+	return 0;
+}
+
 struct target_branches branches_for(const struct branch_set *b, uint32_t process)
 {
 	const struct branch *it = find(b, process);
-	uint32_t room = BRANCHES_MOST - b->n, left = REPLAY_BRANCHES - b->next;
+	uint32_t room = room_of(b), left = REPLAY_BRANCHES - b->next;
 
 	return (struct target_branches){.from = b->next,
 					.end = b->next + (cell_is_plain() ? 0
@@ -74,6 +119,7 @@ void branches_take(struct branch_set *b, struct target *t)
 			b->v[b->n++] = (struct branch){process, i, t->variant};
 	}
 	b->next = t->branch.from = end;
+	b->until = 0;
 	if (!b->ctl) {
 		b->ctl = xmalloc(sizeof(*b->ctl));
 		memcpy(b->ctl, t->ctl, sizeof(*b->ctl));

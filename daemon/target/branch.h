@@ -21,12 +21,18 @@ struct branch_set {
 	struct branch *v;
 	unsigned n;
 	uint32_t next; /* place */
+	uint64_t after, until; /* see branches_want; until 0: all are made */
 	struct replay_ctl *ctl; /* what the recorder has told of itself in it */
 };
 
 void branches_init(struct branch_set *b, const struct rec *rec);
 /* Ends all. */
 void branches_fini(struct branch_set *b);
+/*
+ * The next replay of this process, which forks `first`, makes no children before that one, and ends when no more can
+ * wait. 1: that pays; 0: it does not.
+ */
+int branches_want(struct branch_set *b, uint32_t process, uint32_t first, const struct timeline_opts *opts);
 /* For target_init: new ones are made. process is one itself: it is set so, too. */
 struct target_branches branches_for(const struct branch_set *b, uint32_t process);
 /* At the end of a replay: takes over what it has made. */
