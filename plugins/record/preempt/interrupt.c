@@ -274,13 +274,19 @@ static void tick(struct thr *t, ucontext_t *uc)
 /* The program may use this signal too. */
 static int is_ours(struct thr *t, const siginfo_t *si)
 {
-	if (!t || si->si_code != SI_TKILL)
-		return (si->si_code == SI_TIMER || si->si_code == SI_QUEUE) &&
-		       si->si_value.sival_ptr == &interrupt_ours;
-	/* another process of the group waits */
-	if (!gil_wanted(t) || si->si_pid == raw0(SYS_getpid))
+	const void *value = si->si_value.sival_ptr;
+
+	if (si->si_code != SI_TIMER && si->si_code != SI_QUEUE)
 		return 0;
-	t->preempt.due = 1;
+	if (value == &interrupt_ours)
+		return 1;
+	if (!t || (value != GROUP_POKE && value != GROUP_SAMPLE))
+		return 0;
+	/* another process of the group waits, or did when it sent this */
+	if (gil_wanted(t) && value == GROUP_POKE)
+		t->preempt.due = 1;
+	else if (gil_wanted(t))
+		t->preempt.sampled = 1;
 	return 1;
 }
 

@@ -14,6 +14,10 @@ struct gil_group {
 	int (*wanted)(void); /* does another process wait for the turn? */
 };
 extern struct gil_group gil_group;
+/* The value of a SIG_PREEMPT that another process of the group sends: it interrupts the owner of the turn, or does that
+ * if it spins. No program has this address. */
+#define GROUP_POKE ((void *)SHIM_GROUP_ADDR)
+#define GROUP_SAMPLE ((void *)(SHIM_GROUP_ADDR + 1))
 
 void gil_init(struct thr *t); /* the calling thread, which is the only one, gets it */
 void gil_acquire(struct thr *t);

@@ -30,25 +30,40 @@
 
 /* ---- the turn ---- */
 
-/* It has waited for long: takes the turn away from a dead owner, interrupts one that has not moved since. */
-static void look_at_owner(uint64_t *seen)
+static void interrupt_owner(const struct slot *o, void *why)
+{
+	siginfo_t si = {.si_signo = SIG_PREEMPT, .si_code = SI_QUEUE};
+
+	si.si_pid = (int)raw0(SYS_getpid);
+	si.si_value.sival_ptr = why;
+	raw4(SYS_rt_tgsigqueueinfo, o->pid, o->tid, SIG_PREEMPT, &si);
+}
+
+/*
+ * Interrupts an owner of the turn that has not moved since the last look: if it spins; patient: in any case, and takes
+ * the turn away from a dead one. 1: it has not moved.
+ */
+static int look_at_owner(uint64_t *seen, int patient)
 {
 	struct group_page *p = group.p;
 	struct slot *o;
 	uint64_t now;
+	int same;
 
 	group_lock();
 	o = p->owner && p->owner != group.me ? &p->slot[p->owner - 1] : 0;
 	now = p->turns + (o ? o->faults : 0);
-	if (o && process_is_dead(o->pid)) {
+	same = o && *seen == now;
+	if (o && patient && process_is_dead(o->pid)) {
 		group_forget(o);
 		group_journal(REGIONS_ALL, PAGES_ALL, 0);
 		__atomic_store_n(&p->owner, 0, __ATOMIC_SEQ_CST);
-	} else if (o && *seen == now && !process_is_elsewhere(o->pid)) {
-		raw3(SYS_tgkill, o->pid, o->tid, SIG_PREEMPT);
+	} else if (same && !process_is_elsewhere(o->pid)) {
+		interrupt_owner(o, patient ? GROUP_POKE : GROUP_SAMPLE);
 	}
 	*seen = now;
 	group_unlock();
+	return same;
 }
 
 static int take_turn(void)
@@ -59,15 +74,37 @@ static int take_turn(void)
 	       nobody == group.me; /* it was given to this process */
 }
 
-/* Has a ticket. */
-static void await_turn(struct slot *s)
+static long patience = LOOK_NS; /* with an owner that does not move; less while there are many */
+
+/* As in gil.c: the last one that came looks often at first, since who spins does so from the start. */
+static long next_look(const struct slot *s, long waited)
 {
-	long limit[2] = {0, LOOK_NS};
+	if (G.chaos || s->ticket != __atomic_load_n(&group.p->ticket, __ATOMIC_RELAXED))
+		return LOOK_NS;
+	if (waited < SOON_LOOKS * SOON_NS)
+		return SOON_NS;
+	return waited < patience - waited ? waited : patience - waited;
+}
+
+/* Has a ticket. yields: one that waits comes first, if it comes soon. */
+static void await_turn(struct slot *s, int yields)
+{
+	long waited = 0, left = yields ? LOOK_NS : 0;
 	uint64_t seen = ~0ull;
 
-	while (!take_turn()) {
-		if (raw4(SYS_futex, &s->go, FUTEX_WAIT, 0, limit) == -110)
-			look_at_owner(&seen);
+	while (left > 0 || !take_turn()) {
+		long look = next_look(s, waited), limit[2] = {0, look};
+		int patient = waited + look >= patience, same;
+
+		if (raw4(SYS_futex, &s->go, FUTEX_WAIT, 0, limit) == -110) {
+			same = look_at_owner(&seen, patient);
+			if (same && patient && patience > PATIENCE_MIN && !G.chaos)
+				patience /= 2;
+			waited = same && !patient ? waited + look : 0;
+		} else {
+			left = 0;
+		}
+		left = __atomic_load_n(&group.p->owner, __ATOMIC_RELAXED) ? 0 : left - look;
 		__atomic_store_n(&s->go, 0, __ATOMIC_SEQ_CST);
 	}
 	group_unqueue(s);
@@ -75,9 +112,12 @@ static void await_turn(struct slot *s)
 
 static void begin_turn(struct thr *t)
 {
+	static unsigned own_turns;
 	struct group_page *p = group.p;
 
 	p->turns++;
+	if (++own_turns % CALM_TURNS == 0 && patience < LOOK_NS)
+		patience *= 2;
 	group.held = 1;
 	pages_enter();
 	p->slot[group.me - 1].turn = p->turns;
@@ -97,7 +137,7 @@ void group_enter(struct thr *t)
 		return;
 	if (!take_turn()) {
 		group_queue(s);
-		await_turn(s);
+		await_turn(s, 0);
 	}
 	begin_turn(t);
 }
@@ -120,16 +160,13 @@ void group_leave(void)
 void group_yield(struct thr *t)
 {
 	struct slot *s = &group.p->slot[group.me - 1];
-	long limit[2] = {0, LOOK_NS};
 
 	if (!group.held || G.mode != SHIM_RECORD)
 		return;
 	group_queue(s);
 	end_turn();
 	group_free_turn();
-	/* one that waits comes first */
-	raw4(SYS_futex, &s->go, FUTEX_WAIT, 0, limit);
-	await_turn(s);
+	await_turn(s, 1);
 	begin_turn(t);
 }
 

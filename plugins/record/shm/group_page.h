@@ -14,6 +14,10 @@
 #define BASES 1024u /* copies of pages */
 
 #define LOOK_NS 50000000l /* between looks at an owner that may be dead or spin */
+#define SOON_NS 250000l /* the same at first: does it spin? */
+#define SOON_LOOKS 8
+#define PATIENCE_MIN 5000000l
+#define CALM_TURNS 32u
 #define LATE_MS 4u /* one that was woken for the turn, and did not come so far: the next one is woken */
 #define STARVED_MS 20u /* others took the turn before it for so long: it gets it, whoever could take it earlier */
 #define OBJECT_NS 20000000l /* a wait for an object: others may have died with it */
