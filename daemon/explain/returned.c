@@ -339,6 +339,7 @@ int failure_returned(struct explain *x, struct err *e)
 	size_t before = x->chain.n, keep = x->returned.steps, notes = x->notes.n;
 	enum chain_end end = x->end;
 	char owner[128] = "";
+	bool searched = false;
 	struct kinds kinds = {0};
 	int r;
 
@@ -350,6 +351,7 @@ int failure_returned(struct explain *x, struct err *e)
 	if (!r) {
 		found = str_fmt("%s != 0", text);
 		r = condition_turned(x, found, found, owner, bad, e);
+		searched = r == 1;
 	}
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
@@ -368,10 +370,12 @@ int failure_returned(struct explain *x, struct err *e)
 	}
 	if (r || is_told(&x->chain, keep)) {
 		forget_search(x, before, notes);
-		if (r && text && end == END_CONSTANT && before == keep + 1 && was_kept(x, keep))
+		if (searched && end == END_CONSTANT && before == keep + 1 && was_kept(x, keep))
 			explain_end_instead(x, END_COMPUTED, "the statement kept what `%s' returned, which is 0", text);
-		else if (r && text && end == END_CONSTANT && before == keep + 1) /* it never returned anything else */
+		else if (searched && end == END_CONSTANT && before == keep + 1) /* it never returned anything else */
 			tell_unchecked(x, keep, text);
+		else if (r && text && end == END_CONSTANT && before == keep + 1)
+			explain_end_instead(x, END_UNKNOWN, "since when `%s' returns 0 is not known", text);
 		else
 			explain_end_instead(x, end, "%s", was ? was : "?");
 		return 0;
