@@ -12,6 +12,7 @@
 #include "explain/failure.h"
 #include "explain/ring.h"
 #include "flow/flow.h"
+#include "replay/stack.h"
 #include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
@@ -377,12 +378,6 @@ int because_of_count(struct explain *x, struct inspect *p, int level, const char
  * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it
  * stands at a function that the statement has called.
  */
-/* Has the compiler put the function of the frame into its caller? Then the branches in front of it are the caller's. */
-static bool is_inlined(const struct inspect *p, int level)
-{
-	return level >= 0 && level + 1 < (int)p->nframes && p->frames[level].addr == p->frames[level + 1].addr;
-}
-
 int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of,
 			 struct err *e)
 {
@@ -399,7 +394,8 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 		if (level >= 0)
 			condition_at(p, level, condition_around, &c);
 	}
-	if (!c.text && of == CONDITION_OF_ALL && (called || !is_inlined(p, own))) {
+	if (!c.text && of == CONDITION_OF_ALL &&
+	    (called || !(own >= 0 && stack_is_inlined(p->frames, p->nframes, (size_t)own)))) {
 		/* then the last branch of the function has led to the statement */
 		level = own;
 		c = (struct condition){.from = 1, .to = INT_MAX};

@@ -81,7 +81,7 @@ char *failure_text(struct explain *x, uint64_t addr);
  */
 int failure_returned(struct explain *x, struct err *e);
 
-/* setter.c: the chain has ended: if what set the value does so whenever it is called, adds a step for the call. */
+/* setter.c: the chain has ended: if a function that is for that has set the value, adds a step for the call. */
 int failure_setter(struct explain *x, struct err *e);
 
 /*

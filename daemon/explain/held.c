@@ -9,6 +9,7 @@
 #include "chain/inspect.h"
 #include "explain/failure.h"
 #include "flow/flow.h"
+#include "replay/stack.h"
 #include "rlog/rlog.h"
 #include "timetravel/cursor_int.h"
 
@@ -121,7 +122,7 @@ static uint64_t return_slot(struct inspect *p)
 	struct gdb_regs r;
 	struct err ignored;
 
-	if (own + 1 < p->nframes && p->frames[own].addr == p->frames[own + 1].addr)
+	if (stack_is_inlined(p->frames, p->nframes, own))
 		return 0;
 	if (gdb_frame_regs(p->x->g, 0, p->user + 1, &r, &ignored) || !(r.valid & 1u << GDB_REG_SP))
 		return 0;

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "chain/condition.h"
 #include "chain/inspect.h"
+#include "replay/stack.h"
 #include "rlog/heap.h"
 #include "timetravel/cursor_int.h"
 
@@ -401,7 +402,7 @@ static bool is_end_of_search(const struct flow *f, struct inspect *p)
 	    !flow_is_zero(f) || !f->x->chain.n || !user || level >= p->nframes ||
 	    str_eq(inspect_function(p, level), user))
 		return false;
-	for (size_t i = level + 1; i < p->nframes && p->frames[i].addr == p->frames[level].addr && !left; i++)
+	for (size_t i = level + 1; stack_is_inlined(p->frames, p->nframes, i - 1) && !left; i++)
 		left = str_eq(inspect_function(p, i), user);
 	if (!left)
 		return false;

@@ -104,7 +104,8 @@ void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n)
 
 	for (size_t i = 0; i < n && looked_up < LOOKUPS; i++) {
 		struct gdb_frame *f = &frames[i];
-		bool inlines = i > 0 && frames[i - 1].addr == f->addr; /* its line is where it has another function */
+		bool inlines =
+			i > 0 && stack_is_inlined(frames, n, i - 1); /* its line is where it has another function */
 		char *file;
 		int line;
 
@@ -120,6 +121,11 @@ void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n)
 		}
 		free(file);
 	}
+}
+
+bool stack_is_inlined(const struct gdb_frame *frames, size_t n, size_t level)
+{
+	return level + 1 < n && frames[level].addr == frames[level + 1].addr;
 }
 
 size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from)

@@ -53,6 +53,8 @@ void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n);
  * header's; else the innermost with any source; else the innermost outside of the shim.
  */
 size_t stack_user_frame(const struct gdb_frame *frames, size_t n);
+/* Has the compiler put the function of frame `level` into its caller? The branches in front of it are the caller's. */
+bool stack_is_inlined(const struct gdb_frame *frames, size_t n, size_t level);
 /* The innermost frame from `from` outwards whose source is the program's own: none of a library's headers. n: none. */
 size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from);
 

@@ -38,7 +38,7 @@ static void __attribute__((noinline)) submit(void)
 
 static void __attribute__((noinline)) cancel(void)
 {
-	give_back(queue); /* BUG */
+	give_back(queue); /* BUG */ /* SAYS: this called give_back, which set it */ /* SAYS: the statement called give_back */
 }
 
 int main(void)

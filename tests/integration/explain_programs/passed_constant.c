@@ -19,7 +19,7 @@ static void __attribute__((noinline)) query(struct thread *t, const char *s)
 {
 	set_info(t, s);
 	t->n++;
-	set_info(t, NULL); /* BUG */
+	set_info(t, NULL); /* BUG */ /* SAYS: passed a constant to set_info */
 }
 
 static size_t __attribute__((noinline)) show(const struct thread *t)
