@@ -317,10 +317,10 @@ static int search(struct explain *x, struct err *e)
 }
 
 /*
- * Does the statement of p access a member of an object that begins where the block does, and is larger than the block?
- * Its size, else 0.
+ * Does the statement of p access a member of an object that begins where the block does, and is larger than the block,
+ * so that the write is inside of it? Its size, else 0.
  */
-static uint64_t size_meant(struct explain *x, struct inspect *p)
+static uint64_t size_meant(struct explain *x, struct inspect *p, const struct write *w)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
 
@@ -335,7 +335,8 @@ static uint64_t size_meant(struct explain *x, struct inspect *p)
 					  *size = str_fmt("sizeof(*%s)", name);
 
 			if (inspect_number(p, p->user, name, &v) && v == x->overrun.lo &&
-			    inspect_number(p, p->user, size, &len) && len > x->overrun.len)
+			    inspect_number(p, p->user, size, &len) && len > x->overrun.len && w->addr >= v &&
+			    w->addr + w->len <= v + len)
 				return len;
 		}
 	}
@@ -349,15 +350,21 @@ static int too_small(struct explain *x, struct err *e)
 	struct inspect p = {0};
 	struct object o = {0};
 	uint64_t size = 0;
+	struct write w;
 	bool ignored;
 	int r;
 
-	if (cursor_goto_point(&x->t, &x->overrun.at, e) || inspect_open(&p, x, e)) {
+	if (cursor_goto_point(&x->t, &x->overrun.at, e))
+		return -1;
+	w = what_is_written(x, e);
+	if (!w.addr)
+		return 1;
+	if (inspect_open(&p, x, e)) {
 		inspect_close(&p);
 		return -1;
 	}
 	if (inspect_block(p.copy, x->overrun.lo, &o) && o.lo == x->overrun.lo)
-		size = size_meant(x, &p);
+		size = size_meant(x, &p, &w);
 	if (size <= o.len) /* the array that was meant is the first member */
 		size = 0;
 	inspect_close(&p);
@@ -372,10 +379,10 @@ static int too_small(struct explain *x, struct err *e)
 	}
 	inspect_look_past(&p, x->overrun.len, false);
 	inspect_step(&p, STEP_ALLOC, NULL, NULL, NULL,
-		     "%s allocated the block of %llu bytes here, in which an object of %llu bytes is kept",
+		     "%s allocated the block of %llu bytes here, to which a pointer to a type of %llu bytes leads",
 		     inspect_function(&p, 0), (unsigned long long)x->overrun.len, (unsigned long long)size);
 	inspect_close(&p);
-	explain_end(x, END_COMPUTED, "the block is smaller than the object that is kept in it");
+	explain_end(x, END_COMPUTED, "the block is smaller than the type of the pointer to it");
 	return 0;
 }
 
@@ -391,14 +398,16 @@ int because_of_guard(struct explain *x, struct err *e)
 		return 0;
 	explain_reopen(x);
 	explain_limit(x, GUARD_WORK);
-	r = too_small(x, e);
-	if (!r) {
-		x->until = until;
-		return 0;
-	}
+	r = search(x, e);
 	if (r > 0) {
+		explain_cut(x, before);
 		explain_reopen(x);
-		r = search(x, e);
+		explain_limit(x, GUARD_WORK);
+		r = too_small(x, e);
+		if (!r) {
+			x->until = until;
+			return 0;
+		}
 	}
 	x->until = until;
 	if (r < 0 && !explain_may_go_on(x, e))
