@@ -9,6 +9,8 @@
 #include <sys/time.h>
 #include <time.h>
 
+#define REPLACED 400
+
 static volatile sig_atomic_t hits;
 static __thread volatile sig_atomic_t own_hits;
 static int ends[2];
@@ -130,6 +132,35 @@ static void post_hit(int sig)
 	sem_post(&hit);
 }
 
+/* A handler that is called once, while another thread asks for another one: that one stays. */
+static void test_replaced(void)
+{
+	struct sigaction once = {.sa_handler = post_hit, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+	struct sigaction next = {.sa_handler = post_hit, .sa_flags = SA_RESTART}, now;
+	pthread_t t;
+	void *ret;
+	int stay = 0;
+
+	hits = 0;
+	sem_init(&hit, 0, 0);
+	NEED(pthread_create(&t, NULL, reader, NULL) == 0);
+	sem_wait(&ready);
+	for (int i = 0; i < REPLACED; i++) {
+		sigaction(SIGUSR1, &once, NULL);
+		pthread_kill(t, SIGUSR1);
+		for (volatile int k = 0; k < i * 200; k++)
+			;
+		sigaction(SIGUSR1, &next, NULL);
+		sem_wait(&hit);
+		sigaction(SIGUSR1, NULL, &now);
+		stay += now.sa_handler == post_hit;
+	}
+	CHECK(stay == REPLACED);
+	CHECK(write(ends[1], "r", 1) == 1);
+	CHECK(pthread_join(t, &ret) == 0 && ret == (void *)(long)'r');
+	step("a handler replaced while it is called");
+}
+
 static void *worker(void *arg)
 {
 	unsigned long sum = 0;
@@ -201,6 +232,7 @@ int main(void)
 	test_restart();
 	test_eintr();
 	test_waiter();
+	test_replaced();
 	test_busy_thread();
 	test_changed_actions();
 	return check_status();

@@ -9,7 +9,15 @@
 #define SYNCHRONOUS                                                                                                    \
 	(SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP)) /* sig_is_sync */
 
-struct ksigaction sig_user[65];
+#define OWNER_NS 100000000l /* an owner of the lock that takes longer does not run: it was in another process */
+
+/* act[changes % 2] is valid; the other one may be written. So there is always one to be read. */
+static struct {
+	uint32_t changes;
+	struct ksigaction act[2];
+} actions[65];
+void (*sig_user_handlers[65])(int, siginfo_t *, void *);
+static uint32_t lock; /* of those who change them; futex: 0 free, 1 taken, 2 taken and waited for */
 struct sig_handlers sig_handlers;
 
 /* GDB knows a signal frame by these very bytes, and only in a function of this name or of none. */
@@ -36,14 +44,56 @@ void sig_set_default(int sig)
 	install(sig, (void *)0, 0, 0);
 }
 
+struct ksigaction sig_action_of(int sig)
+{
+	struct ksigaction act;
+	uint32_t n;
+
+	do {
+		n = __atomic_load_n(&actions[sig].changes, __ATOMIC_ACQUIRE);
+		act = actions[sig].act[n % 2];
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&actions[sig].changes, __ATOMIC_RELAXED) != n);
+	return act;
+}
+
+static void store(int sig, const struct ksigaction *act)
+{
+	uint32_t n = actions[sig].changes + 1;
+
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	actions[sig].act[n % 2] = *act;
+	__atomic_store_n(&actions[sig].changes, n, __ATOMIC_RELEASE);
+	__atomic_store_n(&sig_user_handlers[sig], act->handler, __ATOMIC_RELAXED);
+}
+
+/* No handler of the recorder's that comes in between changes an action: these come where the program is, or in a wait.
+ */
+static void take_lock(void)
+{
+	long limit[2] = {0, OWNER_NS};
+	uint32_t zero = 0;
+
+	if (__atomic_compare_exchange_n(&lock, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE))
+		if (raw4(SYS_futex, &lock, FUTEX_WAIT_PRIVATE, 2, limit) == -110 /* ETIMEDOUT */)
+			return;
+}
+
+static void release_lock(void)
+{
+	if (__atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2)
+		raw3(SYS_futex, &lock, FUTEX_WAKE_PRIVATE, 1);
+}
+
 /*
  * What the kernel must do for this signal in this mode. While the handler decides where the program's handler runs,
  * all other signals are blocked: else, of several that come together, the last one's handler would run first, on top
  * of the frames of the others.
  */
-void sig_apply(int sig)
+static void apply(int sig, const struct ksigaction *u)
 {
-	const struct ksigaction *u = &sig_user[sig];
 	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_NODEFER;
 
 	if (sig == SIGSYS || sig == SIG_PREEMPT)
@@ -54,10 +104,35 @@ void sig_apply(int sig)
 	}
 	if (G.mode == SHIM_REPLAY && !sig_is_sync(sig))
 		return;
-	if (sig_has_handler(sig))
+	if (action_has_handler(u))
 		install(sig, sig_handlers.program, SA_SIGINFO | (u->flags & keep), sig_is_sync(sig) ? u->mask : ~0ull);
 	else
 		install(sig, u->handler, u->flags & keep, u->mask);
+}
+
+void sig_action_set(int sig, const struct ksigaction *act)
+{
+	take_lock();
+	store(sig, act);
+	apply(sig, act);
+	release_lock();
+}
+
+void sig_action_called(int sig, const struct ksigaction *act)
+{
+	struct ksigaction now, none = *act;
+
+	if (!(act->flags & SA_RESETHAND))
+		return;
+	none.handler = (void *)0;
+	take_lock();
+	now = sig_action_of(sig);
+	if (now.handler == act->handler && now.flags == act->flags && now.restorer == act->restorer &&
+	    now.mask == act->mask) {
+		store(sig, &none);
+		apply(sig, &none);
+	}
+	release_lock();
 }
 
 void sig_need_segv(struct thr *t)
@@ -110,17 +185,19 @@ void sig_init(void)
 	uint64_t ours = SIG_OURS;
 
 	for (int sig = 1; sig <= 64; sig++) {
-		struct ksigaction k;
+		struct ksigaction k = {0};
 
 		/* dispositions that came through exec: ignored ones */
-		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8) == 0)
-			sig_user[sig] = k;
+		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8))
+			continue;
+		if (sig == SIGSYS)
+			k.handler = 0;
+		store(sig, &k);
 	}
-	sig_user[SIGSYS].handler = 0;
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, 0, 8);
 	sig_need_segv(self);
 	for (int sig = 1; sig <= 64; sig++)
 		if (sig_is_sync(sig))
-			sig_apply(sig);
+			apply(sig, &actions[sig].act[actions[sig].changes % 2]);
 	sig_arm_traps();
 }

@@ -16,7 +16,12 @@ struct ksigaction {
 	uint64_t mask;
 };
 
-extern struct ksigaction sig_user[65]; /* what the program asked for */
+extern void (*sig_user_handlers[65])(int, siginfo_t *, void *); /* what the program asked for: of that, the handlers */
+/*
+ * What the program asked for, all of it at one time: other threads may change it. It waits for nobody, and may be
+ * called in a handler of any signal.
+ */
+struct ksigaction sig_action_of(int sig);
 
 /* The recorder's handlers, in folders above this one. start/connect.c fills the table before anything else. */
 struct sig_handlers {
@@ -38,7 +43,7 @@ static inline int action_has_handler(const struct ksigaction *act)
 
 static inline int sig_has_handler(int sig)
 {
-	return action_has_handler(&sig_user[sig]);
+	return (unsigned long)__atomic_load_n(&sig_user_handlers[sig], __ATOMIC_RELAXED) > 1;
 }
 
 #define SIG_SETXID 33 /* glibc's */
@@ -51,8 +56,10 @@ static inline int sig_has_handler(int sig)
 uint64_t sig_never_blocked(void);
 /* Sets the kernel's default action. */
 void sig_set_default(int sig);
-/* Tells the kernel what it must do for this signal in this mode. */
-void sig_apply(int sig);
+/* The program asks for this action: the kernel is told what it must do in this mode. */
+void sig_action_set(int sig, const struct ksigaction *act);
+/* SA_RESETHAND: the handler of this action is called. Another one that a thread has asked for meanwhile stays. */
+void sig_action_called(int sig, const struct ksigaction *act);
 void sig_init(void);
 /* What the program finds at its exec, as bits of ignored and of blocked signals; and the function that sets it. */
 void sig_inherited(uint64_t *ignored, uint64_t *blocked);

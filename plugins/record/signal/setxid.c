@@ -25,8 +25,7 @@ static void take_over(void)
 	if (sig_has_handler(SIG_SETXID) || raw4(SYS_rt_sigaction, SIG_SETXID, 0, &k, 8) ||
 	    (unsigned long)k.handler <= 1)
 		return;
-	sig_user[SIG_SETXID] = k;
-	sig_apply(SIG_SETXID);
+	sig_action_set(SIG_SETXID, &k);
 }
 
 struct thr *setxid_begin(uint64_t caller)
@@ -62,13 +61,14 @@ int setxid_signal(struct thr *t, int sig, siginfo_t *si, void *uc)
 {
 	int depth = t->depth;
 	char selector = t->selector;
+	struct ksigaction act = sig_action_of(SIG_SETXID);
 
-	if (sig != SIG_SETXID || si->si_code != SI_TKILL || !sig_has_handler(sig) ||
+	if (sig != SIG_SETXID || si->si_code != SI_TKILL || !action_has_handler(&act) ||
 	    !__atomic_load_n(&waiting, __ATOMIC_SEQ_CST))
 		return 0;
 	t->depth = 1;
 	t->selector = 0;
-	sig_user[sig].handler(sig, si, uc);
+	act.handler(sig, si, uc);
 	t->depth = depth;
 	t->selector = selector;
 	return 1;

@@ -114,33 +114,31 @@ _Noreturn void sig_die(struct thr *t, int sig)
  * The handler of what the thread has done. Where its frame has no place, the kernel sends SIGSEGV instead, whose
  * handler may have a stack of its own. -1: it dies of that.
  */
-static int handle_fault(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*fn)(int, siginfo_t *, void *))
+static int handle_fault(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, const struct ksigaction *act)
 {
-	struct ksigaction *segv = &sig_user[SIGSEGV];
+	struct ksigaction segv;
 	siginfo_t forced = {.si_signo = SIGSEGV, .si_code = SI_KERNEL};
 
-	if (!sig_in_place(t, sig, si, uc, fn))
+	if (!sig_in_place(t, sig, si, uc, act))
 		return 0;
-	if (sig == SIGSEGV || !sig_has_handler(SIGSEGV) || (t->hidden & SIG_BIT(SIGSEGV)))
+	segv = sig_action_of(SIGSEGV);
+	if (sig == SIGSEGV || !action_has_handler(&segv) || (t->hidden & SIG_BIT(SIGSEGV)))
 		return -1;
-	fn = segv->handler;
-	if (segv->flags & SA_RESETHAND)
-		segv->handler = (void *)0;
-	return sig_in_place(t, SIGSEGV, &forced, uc, fn);
+	sig_action_called(SIGSEGV, &segv);
+	return sig_in_place(t, SIGSEGV, &forced, uc, &segv);
 }
 
 int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 {
-	void (*fn)(int, siginfo_t *, void *) = sig_user[sig].handler;
+	const struct ksigaction act = sig_action_of(sig);
 	int failed;
 
-	if (!sig_has_handler(sig) || (t->hidden & SIG_BIT(sig)))
+	if (!action_has_handler(&act) || (t->hidden & SIG_BIT(sig)))
 		return 0;
-	if (sig_user[sig].flags & SA_RESETHAND)
-		sig_user[sig].handler = (void *)0;
+	sig_action_called(sig, &act);
 	t->depth = 0;
 	t->selector = 1;
-	failed = handle_fault(t, sig, si, uc, fn);
+	failed = handle_fault(t, sig, si, uc, &act);
 	t = self;
 	t->selector = 0;
 	t->depth = 1;
@@ -175,19 +173,18 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 	if (sig == SIGBUS && si->si_code == BUS_ADRERR && pages_past_end(t, (uint64_t)si->si_addr, ucv))
 		return;
 	if (sig_is_sync(sig) && si->si_code > 0) {
-		struct ksigaction *u = &sig_user[sig];
-		void (*fn)(int, siginfo_t *, void *) = u->handler;
-		uint64_t fault = seek_fault(t, ucv, &fn);
+		const struct ksigaction asked = sig_action_of(sig);
+		struct ksigaction act = asked;
+		uint64_t fault = seek_fault(t, ucv, &act.handler);
 
-		if (!sig_has_handler(sig) || (t && (t->depth || (t->hidden & SIG_BIT(sig))))) {
+		if (!action_has_handler(&asked) || (t && (t->depth || (t->hidden & SIG_BIT(sig))))) {
 			crash(t, sig, si, ucv);
 			return;
 		}
-		if (u->flags & SA_RESETHAND)
-			u->handler = (void *)0;
+		sig_action_called(sig, &asked);
 		if (!t)
-			fn(sig, si, ucv);
-		else if (handle_fault(t, sig, si, ucv, fn))
+			act.handler(sig, si, ucv);
+		else if (handle_fault(t, sig, si, ucv, &act))
 			crash(t, SIGSEGV, si, ucv);
 		else
 			seek_fault_done(self, ucv, fault);
@@ -195,7 +192,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 	}
 	if (held_keep(t, si))
 		return;
-	d.act = sig_user[sig];
+	d.act = sig_action_of(sig);
 	if (!action_has_handler(&d.act)) {
 		if ((sig_is_sync(sig) || sig == SIGSYS) && !d.act.handler)
 			die_of(sig);

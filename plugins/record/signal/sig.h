@@ -16,7 +16,7 @@ void sig_entry(int sig, siginfo_t *si, void *uc); /* the handler of the program'
 /* --- sig_handlers.c --- */
 /*
  * A signal that is delivered now. Its action is read once, since another thread may change it at any moment, and is in
- * the SIGNAL record: sig_user may have another one when this is replayed.
+ * the SIGNAL record: the program may have asked for another one when this is replayed.
  */
 struct delivery {
 	siginfo_t si;
@@ -29,7 +29,8 @@ int sig_has_action(const struct thr *t, struct delivery *d);
 /* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the
  * wait. */
 uint64_t sig_frame_for(const struct thr *t, const struct delivery *d, const void *here);
-void sig_record(struct thr *t, const struct delivery *d); /* recording: writes the SIGNAL record */
+/* Recording: writes the SIGNAL record. It, and a replay that takes it, is where SA_RESETHAND removes the action. */
+void sig_record(struct thr *t, const struct delivery *d);
 /*
  * Calls the program's handlers for an asynchronous signal, whose record has been written or read, and for those that
  * wait besides. uc: the kernel's, in whose frame this is, or NULL. call: see sig_own_call. The handlers may change the
@@ -41,10 +42,10 @@ int sig_deliver_waiting(struct thr *t); /* the same where a record begins: also 
 
 /* --- sig_in_place.c --- */
 /*
- * Runs fn where the kernel would: on the program's stack, with a copy of what the kernel has put on the recorder's, and
- * what it changes there is changed. -1: there is no room on that stack.
+ * Runs the handler of this action where the kernel would: on the program's stack, with a copy of what the kernel has
+ * put on the recorder's, and what it changes there is changed. -1: there is no room on that stack.
  */
-int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*fn)(int, siginfo_t *, void *));
+int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, const struct ksigaction *act);
 
 /* --- sig_calls.c: rt_sigaction, rt_sigprocmask --- */
 long sig_action(struct thr *t, const long *a);

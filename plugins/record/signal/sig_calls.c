@@ -13,17 +13,17 @@ long sig_action(struct thr *t, const long *a)
 {
 	int sig = (int)a[0];
 	const struct ksigaction *act = (const void *)a[1];
-	struct ksigaction *old = (void *)a[2], was;
+	struct ksigaction *old = (void *)a[2], was, asked;
 
 	(void)t;
 	if (sig < 1 || sig > 64 || a[3] != 8 || ((sig == SIGKILL || sig == SIGSTOP) && act))
 		return -22;
 	if (act && !sys_readable(act, sizeof(*act)))
 		return -14; /* EFAULT */
-	was = sig_user[sig];
+	was = sig_action_of(sig);
 	if (act) {
-		sig_user[sig] = *act;
-		sig_apply(sig);
+		asked = *act;
+		sig_action_set(sig, &asked);
 	}
 	return old ? sys_put(old, &was, sizeof(was)) : 0;
 }

@@ -115,6 +115,7 @@ void sig_record(struct thr *t, const struct delivery *d)
 	uint64_t what = (uint64_t)d->si.si_signo;
 	struct delivery p = *d;
 
+	sig_action_called(d->si.si_signo, &d->act);
 	p.frame |= (t->handlers & FRAME_DEPTH) | (t->unrecorded ? FRAME_WAITS : 0);
 	ev_bytes(t, RLOG_SIGNAL, &what, 1, &p, sizeof(p));
 }
@@ -146,6 +147,7 @@ static void take_signal(struct thr *t, struct delivery *d)
 	if (r.op[0] - 1 >= 64 || !action_has_handler(&d->act))
 		shim_fail("the record of a signal is damaged");
 	d->si.si_signo = (int)r.op[0];
+	sig_action_called(d->si.si_signo, &d->act);
 	turn_done(t);
 }
 
@@ -154,7 +156,7 @@ int sig_has_action(const struct thr *t, struct delivery *d)
 {
 	int sig = d->si.si_signo;
 
-	d->act = sig_user[sig];
+	d->act = sig_action_of(sig);
 	if (!d->act.handler)
 		raw3(SYS_tgkill, raw0(SYS_getpid), t->tid, sig); /* a replay may signal its own process only */
 	return action_has_handler(&d->act);
@@ -227,10 +229,6 @@ static void set_up(struct thr *t, struct set_up *s, const struct delivery *d, ui
 	t->hidden |= handler_blocks(sig, &d->act) & sig_never_blocked();
 	t->handlers++;
 	program_stack_save(t, &s->alt);
-	if (d->act.flags & SA_RESETHAND) {
-		sig_user[sig].handler = (void *)0;
-		sig_apply(sig);
-	}
 }
 
 /* Signals that the kernel has for this thread, and that the handler of s does not block, come into the queue. */

@@ -36,7 +36,7 @@ static void copy_context(ucontext_t *to, const ucontext_t *from, void *fp, uint6
 	__builtin_memcpy(&to->uc_sigmask, &from->uc_sigmask, 8);
 }
 
-int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*fn)(int, siginfo_t *, void *))
+int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, const struct ksigaction *act)
 {
 	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_state_bytes(uc->uc_mcontext.fpregs), end, fp;
 	uint64_t *slot, *mask;
@@ -44,7 +44,7 @@ int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*f
 	struct handler_frame *f;
 
 	own_stack_enter(t, uc);
-	end = (sig_user[sig].flags & SA_ONSTACK) ? program_stack_end(t, sp) : 0;
+	end = (act->flags & SA_ONSTACK) ? program_stack_end(t, sp) : 0;
 	end = end ? end : sp - RED_ZONE;
 	fp = (end - n) & ~63ull;
 	f = (struct handler_frame *)frame_at(fp);
@@ -58,10 +58,10 @@ int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*f
 	*mask |= t->hidden;
 	f->uc.uc_mcontext.fpregs = n ? (void *)fp : 0;
 	program_stack_save(t, &f->uc.uc_stack);
-	t->hidden |= handler_blocks(sig, &sig_user[sig]) & sig_never_blocked();
+	t->hidden |= handler_blocks(sig, act) & sig_never_blocked();
 	own_stack_leave(t, __builtin_frame_address(0));
 	slot = own_stack_slot(t, (uint64_t)f);
-	signal_handler_runs(sig, &f->info, &f->uc, f, fn, slot);
+	signal_handler_runs(sig, &f->info, &f->uc, f, act->handler, slot);
 	own_stack_slot_done(slot);
 	t = self;
 	own_stack_back(t, __builtin_frame_address(0));
