@@ -8,7 +8,7 @@ void vectors_put(struct vectors *v, const uint64_t *entry)
 {
 	uint64_t which = entry[0] & REPORT_PC_MASK;
 
-	if (which >= REPORT_VECTORS)
+	if (which >= REPORT_VECTOR_FIRST)
 		return;
 	memcpy(v->bytes[which], entry + 1, VECTORS_BYTES);
 	v->known[which] = true;

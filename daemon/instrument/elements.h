@@ -16,8 +16,8 @@
 #define VECTORS_ELEMENTS 64 /* of an access, at most */
 
 struct vectors {
-	uint8_t bytes[REPORT_VECTORS][VECTORS_BYTES];
-	bool known[REPORT_VECTORS];
+	uint8_t bytes[REPORT_VECTOR_FIRST][VECTORS_BYTES];
+	bool known[REPORT_VECTOR_FIRST];
 };
 
 void vectors_put(struct vectors *v, const uint64_t *entry);

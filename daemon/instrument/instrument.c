@@ -148,6 +148,16 @@ static void on_access(struct instrument *i, const uint64_t *v, bool pass)
 		tell(i, x, base + (uint64_t)s->scaled, s->bytes, s->reads, s->writes);
 }
 
+static void on_vector(struct instrument *i, const uint64_t *v)
+{
+	uint64_t which = v[0] & REPORT_PC_MASK;
+
+	if (which < REPORT_VECTOR_FIRST)
+		vectors_put(&i->vectors, v);
+	else if (which < REPORT_VECTORS && i->ops->vector)
+		i->ops->vector(i->ctx, i, (unsigned)(which - REPORT_VECTOR_FIRST), (const uint8_t *)(v + 1));
+}
+
 static void on_loaded(struct instrument *i, const uint64_t *v)
 {
 	uint64_t n = v[0] & REPORT_PC_MASK;
@@ -394,7 +404,7 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 			i->ops->args(i->ctx, i, v[0] & REPORT_PC_MASK, v + 1);
 		break;
 	case REPORT_VECTOR:
-		vectors_put(&i->vectors, v);
+		on_vector(i, v);
 		break;
 	case REPORT_LOADED:
 		on_loaded(i, v);

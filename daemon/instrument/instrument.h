@@ -85,6 +85,8 @@ struct instrument_ops {
 	void (*result)(void *ctx, struct instrument *i, uint64_t sp, uint64_t rax);
 	/* With insn, after it: VALUES of rlog/report.h. */
 	void (*values)(void *ctx, struct instrument *i, uint64_t operand, uint64_t other);
+	/* The same: VECTOR of a first (0) or second (1) source, of VECTORS_BYTES. */
+	void (*vector)(void *ctx, struct instrument *i, unsigned which, const uint8_t *bytes);
 	/* After the access: bytes that an instruction of libc reads; not of all of its instructions.
 	 * Older recorders do not tell it. */
 	void (*loaded)(void *ctx, struct instrument *i, uint64_t addr, const uint8_t *bytes, size_t n);

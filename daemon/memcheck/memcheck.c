@@ -305,6 +305,14 @@ static void values(void *ctx, struct instrument *i, uint64_t operand, uint64_t o
 	follow_values(&m->follow, operand, other);
 }
 
+static void vector(void *ctx, struct instrument *i, unsigned which, const uint8_t *bytes)
+{
+	struct memcheck *m = ctx;
+
+	(void)i;
+	follow_vector(&m->follow, which, bytes);
+}
+
 static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len)
 {
 	struct memcheck *m = ctx;
@@ -406,6 +414,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .loaded = loaded,
 						  .insn = insn,
 						  .values = values,
+						  .vector = vector,
 						  .written = written,
 						  .ended = ended,
 						  .cancelled = cancelled};

@@ -33,6 +33,7 @@ struct follow_pending {
 	uint32_t code;
 	uint64_t pc, hits;
 	struct unwritten_done done;
+	uint8_t vector[2][UNWRITTEN_BYTES]; /* what done.vector points to */
 	uint64_t sp; /* the last one that is known; 0: none */
 	/*
 	 * Code that is called by what is not told (a function of libc that the recorder has called, a handler of
@@ -238,14 +239,9 @@ static struct follow_pending *pending_of(const struct unwritten_follow *f)
 
 static void execute(struct unwritten_follow *f, struct follow_pending *p, uint64_t next_sp, uint32_t frame)
 {
-	struct vectors *v = &f->i->vectors;
-
 	p->has = false;
 	p->done.flow = &f->codes[p->code].flow;
 	p->done.next_sp = next_sp;
-	for (unsigned k = 0; k < 2; k++)
-		p->done.vector[k] = v->known[REPORT_VECTOR_FIRST + k] ? v->bytes[REPORT_VECTOR_FIRST + k] : NULL;
-	v->known[REPORT_VECTOR_FIRST] = v->known[REPORT_VECTOR_SECOND] = false;
 	f->now_pc = p->pc;
 	f->now_hits = p->hits;
 	unwritten_execute(&f->u, f->i->thread, &p->done, frame);
@@ -311,6 +307,7 @@ void follow_insn(struct unwritten_follow *f, struct instrument_insn *x, uint64_t
 	p->done.sp = sp;
 	p->done.n = 0;
 	p->done.has_values = false;
+	p->done.vector[0] = p->done.vector[1] = NULL;
 }
 
 void follow_access(struct unwritten_follow *f, const struct instrument_access *a)
@@ -329,6 +326,14 @@ void follow_values(struct unwritten_follow *f, uint64_t operand, uint64_t other)
 	d->operand = operand;
 	d->other = other;
 	d->has_values = true;
+}
+
+void follow_vector(struct unwritten_follow *f, unsigned which, const uint8_t *bytes)
+{
+	struct follow_pending *p = pending_of(f);
+
+	memcpy(p->vector[which], bytes, UNWRITTEN_BYTES);
+	p->done.vector[which] = p->vector[which];
 }
 
 /* ---- what is not told by instructions ---- */

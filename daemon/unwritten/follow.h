@@ -52,6 +52,8 @@ void follow_fini(struct unwritten_follow *f);
 void follow_begun(struct unwritten_follow *f);
 void follow_insn(struct unwritten_follow *f, struct instrument_insn *x, uint64_t sp);
 void follow_values(struct unwritten_follow *f, uint64_t operand, uint64_t other);
+/* which: 0 or 1, of UNWRITTEN_BYTES */
+void follow_vector(struct unwritten_follow *f, unsigned which, const uint8_t *bytes);
 void follow_access(struct unwritten_follow *f, const struct instrument_access *a);
 /* A call by this word; sp: where its return address will stand. */
 void follow_call(struct unwritten_follow *f, uint64_t slot, uint64_t sp);

@@ -141,7 +141,8 @@ void bits_two_operands(struct bits_state *s)
 
 static uint64_t one_operand(const struct bits_state *s, uint64_t never)
 {
-	uint64_t least = s->d->operand & ~never, most = s->d->operand | never, by = s->f->increments ? 1 : UINT64_MAX;
+	uint64_t is = value_of(&s->f->dst, s->d->operand), by = s->f->increments ? 1 : UINT64_MAX;
+	uint64_t least = is & ~never, most = is | never;
 
 	if (s->f->op != FLOW_NEGATE)
 		return never;
@@ -155,7 +156,8 @@ void bits_one_operand(struct bits_state *s)
 	bits_put(s, &s->f->dst, v);
 	bits_flags_of(s, v, s->f->dst.len, true);
 	/* one more than what has a 0 is not 0 */
-	if (s->f->increments && s->d->has_values && (~s->d->operand & ~never & bits_ones(s->f->dst.len))) {
+	if (s->f->increments && s->d->has_values &&
+	    (~value_of(&s->f->dst, s->d->operand) & ~never & bits_ones(s->f->dst.len))) {
 		s->t->flags &= (uint16_t)~FLOW_ZF;
 		bits_mark(s->t, INSN_FLAGS, s->t->flags != 0, s->t->origin[INSN_FLAGS]);
 	}

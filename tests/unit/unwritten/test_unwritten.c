@@ -130,6 +130,10 @@ static void by_sums(void **state)
 	assert_int_equal(reg(&u, INSN_RCX), 0x80000030);
 	VALUES(&u, "\xff\xc1", 0x80f, 0); /* inc %ecx */
 	assert_int_equal(reg(&u, INSN_RCX), 0x80000070);
+	STEP(&u, "\x0f\xb6\xd1"); /* movzbl %cl, %edx */
+	STEP(&u, "\x86\xd6"); /* xchg %dl, %dh */
+	VALUES(&u, "\xfe\xc6", 0x07ff, 0); /* inc %dh */
+	assert_int_equal(reg(&u, INSN_RDX), 0x7000);
 	STEP(&u, "\x81\xe1\x00\x00\x00\x80"); /* and $0x80000000, %ecx */
 	VALUES(&u, "\x01\xc9", 1, 1); /* add %ecx, %ecx */
 	assert_int_equal(reg(&u, INSN_RCX), 0);
