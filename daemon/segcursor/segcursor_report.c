@@ -136,7 +136,8 @@ static int map_report(struct reporting *g, struct trace *t, struct err *e)
 				      .words = g->r->words,
 				      .word_at = g->at + ROOM,
 				      .called_sp = g->r->called_sp,
-				      .onlys = g->onlys};
+				      .onlys = g->onlys,
+				      .kinds = REPORT_KIND_COUNT};
 	memcpy(head.only, g->only, sizeof(head.only));
 	return trace_write(t->pid, g->at, &head, sizeof(head), e) ||
 			       trace_write(t->pid, head.word_at, g->r->word, word_bytes, e) ||

@@ -16,7 +16,11 @@
 #define REPORT_KIND_SHIFT 56
 #define REPORT_PC_MASK ((1ull << REPORT_KIND_SHIFT) - 1)
 
-/* X(name, words of the entry) */
+/*
+ * X(name, words of the entry). A new kind comes last, and is written only if the worker knows it (report_knows): an
+ * older one takes an unknown kind for damage. The same goes for an entry of a known kind that is written of more
+ * instructions than before.
+ */
 #define REPORT_KINDS(X)                                                                                                \
 	X(ACCESS,                                                                                                      \
 	  2) /* address: of the operand in memory, without FS or GS; of EVEX, with an 8-bit displacement unscaled */   \
@@ -86,7 +90,8 @@ enum replay_report_filter {
 /* The shadow has a byte for 8 of that part: not 0 if the program may access all of them. */
 #define REPORT_SHADOW_INDEX(addr) (((addr) & ((1ull << REPORT_HEAP_BIT) - 1)) >> 3)
 #define REPORT_SHADOW_BYTES (1ull << (REPORT_HEAP_BIT - 3))
-#define REPORT_ONLY_MAX 64u
+#define REPORT_ONLY_MAX 63u
+#define REPORT_KINDS_MAX 256u /* they are a byte */
 
 struct replay_report {
 	uint64_t cur; /* address of the next entry */
@@ -99,6 +104,7 @@ struct replay_report {
 	uint64_t filter; /* enum replay_report_filter; must not change afterwards */
 	uint64_t accesses; /* with a filter: how many there were, those without entries too */
 	uint64_t onlys, only[REPORT_ONLY_MAX];
+	uint64_t kinds; /* REPORT_KIND_COUNT of the worker; an older one: 0, or the last of 64 in `only` */
 	/*
 	 * With a filter, arguments and results are reported of calls and jumps by words at these fixed addresses (an
 	 * array, in ascending order). Of such calls inside each other, the outermost one's result is reported.
@@ -106,6 +112,11 @@ struct replay_report {
 	uint64_t words, word_at;
 	uint64_t called_sp; /* where the return address of such a call stands that has not returned; 0: there is none */
 };
+
+static inline int report_knows(const struct replay_report *r, enum replay_report_kind kind)
+{
+	return r->kinds > kind && r->kinds <= REPORT_KINDS_MAX;
+}
 
 /*
  * Of REPORT_NEW: which accesses are known, at this address in the copy. An access is known if the thread has made the

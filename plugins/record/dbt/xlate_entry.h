@@ -146,7 +146,7 @@ void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const
 void xlate_put_vector_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 
 /* xlate_values.c: do the numbers with which it computes have an entry, if the values matter? That entry. */
-int xlate_has_values(const uint8_t *p, const struct insn *i);
+int xlate_has_values(const struct xlate *x, const uint8_t *p, const struct insn *i);
 void xlate_put_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 
 #endif

@@ -429,7 +429,7 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		return;
 	if (report_of(x)->every)
 		put_sp(x, c, REPORT_INSN, (uint64_t)p);
-	if (report_of(x)->every && xlate_has_values(p, i))
+	if (report_of(x)->every && xlate_has_values(x, p, i))
 		xlate_put_values(x, c, p, i);
 	if (report_of(x)->every)
 		xlate_put_vector_values(x, c, p, i);

@@ -31,17 +31,23 @@ static int shifts(const struct insn *i)
 	return i->map == 0 && (i->op & 0xfe) == 0xd2;
 }
 
+/* A worker that does not know VECTOR knows no values of cmov, bt and shifts. */
+static int since_vector(const struct xlate *x)
+{
+	return report_knows(report_of(x), REPORT_VECTOR);
+}
+
 /* add, or, adc, sbb, and, sub, xor, cmp: 00 to 3d; the same with a constant: 80, 81, 83; test: 84, 85, a8, a9, f6, f7;
  * inc, dec: fe, ff
  */
-int xlate_has_values(const uint8_t *p, const struct insn *i)
+int xlate_has_values(const struct xlate *x, const uint8_t *p, const struct insn *i)
 {
 	if (i->vex || insn_has_prefix(p, i, GS_PREFIX))
 		return 0;
 	if (i->map != 0)
-		return counts_zeros(i) || moves_if(i) || tests_bit(p, i);
+		return counts_zeros(i) || (since_vector(x) && (moves_if(i) || tests_bit(p, i)));
 	if (shifts(i))
-		return 1;
+		return since_vector(x);
 	if (!i->modrm_at)
 		return (i->op & 0xc6) == 0x04 || (i->op & 0xfe) == 0xa8;
 	if ((i->op & 0xf6) == 0xf6)

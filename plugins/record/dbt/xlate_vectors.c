@@ -71,7 +71,7 @@ void xlate_put_vector_values(struct xlate *x, struct cache *c, const uint8_t *p,
 {
 	unsigned first = i->vex ? ~p[i->op_at - 1] >> 3 & 15u : (p[i->modrm_at] >> 3 & 7) | (i->rex & 4u) << 1;
 
-	if (!has_values(p, i))
+	if (!report_knows(report_of(x), REPORT_VECTOR) || !has_values(p, i))
 		return;
 	put_vector(x, c, REPORT_VECTOR_FIRST, first, i->vex);
 	put_vector(x, c, REPORT_VECTOR_SECOND, (p[i->modrm_at] & 7) | (insn_extension(p, i) & 1u) << 3, i->vex);
@@ -82,6 +82,8 @@ void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const
 	int gather = xlate_is_gather(p, i), evex = i->vex == EVEX_BYTES;
 	uint8_t last = i->vex ? p[i->op_at - 1] : 0; /* of the prefix */
 
+	if (!report_knows(report_of(x), REPORT_VECTOR))
+		return;
 	if (gather)
 		put_vector(x, c, REPORT_VECTOR_INDEX,
 			   (p[i->modrm_at + 1] >> 3 & 7) | (insn_extension(p, i) & 2) << 2 |
