@@ -123,6 +123,7 @@ static int tell_first_free(struct explain *x, const struct object *o, struct flo
 	struct flow_stack first;
 	struct timeline_point at;
 	struct inspect p = {0};
+	const char *end = "the block was freed here, and once more at the failure";
 	int got = inspect_open(&p, x, e);
 
 	if (!got) {
@@ -139,12 +140,17 @@ static int tell_first_free(struct explain *x, const struct object *o, struct flo
 		got = inspect_open(&p, x, e);
 	if (!got) {
 		got = flow_tell_count(&p, o, e);
-		if (!got)
+		if (got > 0)
+			end = "the call dropped more references than it had taken, and the block was freed twice";
+		if (!got) {
 			got = flow_tell_giver(&p, o->lo, true, second, e);
+			if (got > 0)
+				end = "the block was freed by what is called here, and once more at the failure";
+		}
 		got = got < 0 ? -1 : 0;
 	}
 	inspect_close(&p);
-	explain_end(x, END_FREED, "the block was freed here, and once more at the failure");
+	explain_end(x, END_FREED, "%s", end);
 	x->found = true;
 	return got;
 }

@@ -67,12 +67,13 @@ bool flow_has_call(const struct flow_stack *calls, const struct flow_call *call)
 int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, struct err *e);
 /* Is `name` an argument of the function in that frame? */
 bool flow_has_argument(struct inspect *p, int level, const char *name);
-/* Is `name` an argument of the function in that frame, and is its statement reached whatever else is so? */
+/* Is `name` an argument of the function in that frame, and is its statement reached because of nothing but what it was
+ * given? */
 bool flow_does_to(struct inspect *p, int level, const char *name);
 /*
  * flow_count.c: p stands where the block o is freed. Was it freed because a count in it became 0, and has a call
- * dropped more references than it had taken? Then adds a step for the drop that was one too many: 1. 0: that is not
- * known, and p is open again, at the free; -1, and p is closed.
+ * dropped more references than it had taken, as no earlier one of its function? Then adds a step for the drop that was
+ * one too many: 1. 0: that is not known, and p is open again, at the free; -1, and p is closed.
  */
 int flow_tell_count(struct inspect *p, const struct object *o, struct err *e);
 /*

@@ -2,7 +2,8 @@
 /*
  * flow_count.c: a block was freed because the count of references in it became 0. The statement that freed it did what
  * it is for. The changes of the count are looked at, back from there: a call that has dropped more references than it
- * had taken is what was wrong; else a pointer that was kept and not counted.
+ * had taken is what was wrong, if the same function has dropped as many as it had taken before. One that never did may
+ * be for that, as one that is given its caller's reference; the number may be none of references.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ struct change {
 	int64_t from, to;
 	char function[128]; /* whose statement did it, past those that were given the block for that */
 	int line, level;
+	uint32_t thread;
+	unsigned in; /* a bit for each scope: in a call of the same function */
 };
 
 /* A call in which the count became 0. */
@@ -149,22 +152,25 @@ static int add_change(struct counting *c, int64_t to, struct err *e)
 	int got = inspect_open(&p, c->x, e);
 
 	if (!got) {
-		*v = (struct change){.at = p.at, .to = to, .level = p.user};
+		*v = (struct change){.at = p.at, .to = to, .level = p.user, .thread = c->x->t.in.seg.thread};
 		got = read_count(c->x, &c->l, &v->from) ? 0 : 1;
 	}
 	if (!got)
 		got = flow_giver_level(&p, c->o->lo, &v->level, e);
 	if (!got && v->level < (int)p.nframes) {
+		struct flow_stack calls;
+
 		snprintf(v->function, sizeof(v->function), "%s", inspect_function(&p, (size_t)v->level));
 		v->line = p.frames[v->level].line;
-		if (!c->n++) {
-			struct flow_stack calls;
-
-			flow_calls(&p, &calls);
+		flow_calls(&p, &calls);
+		if (!c->n++)
 			for (unsigned k = 0; k < calls.n && c->nscopes < SCOPES; k++)
 				if (!calls.calls[k].inlined && (int)k + p.user >= v->level)
 					c->scopes[c->nscopes++] = (struct scope){.call = calls.calls[k]};
-		}
+		for (unsigned k = 0; k < c->nscopes; k++)
+			for (unsigned j = 0; j < calls.n; j++)
+				if (str_eq(calls.calls[j].function, c->scopes[k].call.function))
+					v->in |= 1u << k;
 	}
 	inspect_close(&p);
 	return got;
@@ -222,10 +228,30 @@ static bool was_there_before(const struct counting *c, const struct change *v, u
 	return false;
 }
 
+/* Have earlier calls of the function of scope `which` taken references to the object, and dropped as many of them after
+ * that? */
+static bool was_balanced(const struct counting *c, unsigned which)
+{
+	int has = 0;
+	bool any = false;
+
+	for (unsigned k = c->n - c->all; k-- > c->scopes[which].n;) { /* from the first one on */
+		const struct change *v = &c->v[k];
+
+		if (!(v->in >> which & 1))
+			continue;
+		has += v->to > v->from ? 1 : -1;
+		if (has < 0 || v->thread != c->v[0].thread)
+			return false;
+		any = true;
+	}
+	return any && !has;
+}
+
 /*
  * Of a call that has dropped more references than it has taken, the drop that was one too many: one that was not there
- * when all was well, of these one in a function that it has called, of these the first. NULL: nobody can say. *took,
- * *gave: what the call did.
+ * when all was well, of these one in a function that it has called, of these the first. NULL: nobody can say, as where
+ * another thread has changed the count meanwhile. *took, *gave: what the call did.
  */
 static const struct change *wrong_drop(const struct counting *c, const struct scope *s, unsigned *took, unsigned *gave)
 {
@@ -239,6 +265,8 @@ static const struct change *wrong_drop(const struct counting *c, const struct sc
 
 		if (c->all && k == c->n - 1)
 			return NULL; /* it has made the block */
+		if (v->thread != c->v[0].thread)
+			return NULL;
 		*took += v->to > v->from;
 		*gave += v->to < v->from;
 		if (v->to > v->from || was_there_before(c, v, s->n))
@@ -262,7 +290,8 @@ static int tell_drop(struct counting *c, struct inspect *p, const struct change 
 
 		inspect_look_at(p, v->level);
 		inspect_step(p, STEP_CALL, NULL, NULL, NULL,
-			     "this made the count %s %lld, which was %lld: this call of %s has taken %u and dropped %u",
+			     "this made the count %s %lld, which was %lld: this call of %s has taken %u references and "
+			     "dropped %u",
 			     name, (long long)v->to, (long long)v->from, s->call.function, took, gave);
 		free(name);
 	}
@@ -289,6 +318,12 @@ int flow_tell_count(struct inspect *p, const struct object *o, struct err *e)
 		unsigned took, gave;
 		const struct change *v = c.scopes[k].begun ? wrong_drop(&c, &c.scopes[k], &took, &gave) : NULL;
 
+		if (v && !was_balanced(&c, k)) {
+			explain_note(
+				x, "the call of %s in which the count became 0 has taken %u references and dropped %u",
+				c.scopes[k].call.function, took, gave);
+			break;
+		}
 		if (v)
 			return tell_drop(&c, p, v, &c.scopes[k], took, gave, e);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A function that was lent an object drops the reference of its caller when it fails, and the caller drops it, too. KIND: segfault */
+/* A function that was lent an object drops the reference of its caller when it fails, and the caller drops it, too. KIND: segfault */ /* SAYS: taken 1 references and dropped 2 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
