@@ -32,6 +32,8 @@ typedef void condition_finder(const char *source, int line, struct condition *c)
 void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c);
 /* How many statements of the frame's source call a function of that name? */
 unsigned condition_calls(struct inspect *p, int level, const char *function);
+/* Comments, literals and the preprocessor's lines become blanks. Pure. */
+void condition_strip(char *text);
 /* The same of a text. Pure. */
 unsigned condition_calls_in(const char *source, const char *function);
 /* Does the line only set a member of what a variable points to, to a constant, as "p->n = 0;"? The variable's name,

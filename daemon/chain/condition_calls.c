@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* condition_calls.c: see condition.h: the calls in a text of source, and what a statement sets. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "chain/condition.h"
 
@@ -40,11 +42,13 @@ static bool is_declared(const char *source, const char *s, const char *open)
 	return !isspace((unsigned char)*s) || (end && end[strspn(end, " \t\r\n")] == '{');
 }
 
-unsigned condition_calls_in(const char *source, const char *function)
+unsigned condition_calls_in(const char *text, const char *function)
 {
+	cleanup_free char *source = xstrdup(text);
 	size_t n = strlen(function);
 	unsigned calls = 0;
 
+	condition_strip(source);
 	for (const char *s = source; n && (s = strstr(s, function)); s += n) {
 		const char *next = s + n + strspn(s + n, " ");
 
@@ -75,7 +79,15 @@ char *condition_member_set(const char *line)
 		if (islower((unsigned char)value[len]) && !isdigit((unsigned char)*value) &&
 		    strncmp(value, "true;", 5) && strncmp(value, "false;", 6) && strncmp(value, "nullptr;", 8))
 			return NULL;
-	return len && value[len] == ';' ? xstrndup(name, n) : NULL;
+	if (!len || value[len] != ';')
+		return NULL;
+	s = value + len + 1;
+	s += strspn(s, " \t\r\n");
+	if (str_starts(s, "/*")) {
+		s = strstr(s + 2, "*/");
+		s = s ? s + 2 + strspn(s + 2, " \t\r\n") : "";
+	}
+	return !*s || str_starts(s, "//") ? xstrndup(name, n) : NULL;
 }
 
 char *condition_name_assigned(const char *line)

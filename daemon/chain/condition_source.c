@@ -36,7 +36,7 @@ static char *end_of_literal(char *s)
 }
 
 /* Comments, literals and the preprocessor's lines become blanks, so that what is left can be scanned. */
-static void strip(char *text)
+void condition_strip(char *text)
 {
 	bool fresh = true;
 
@@ -266,7 +266,7 @@ static void around(const char *source, int line, unsigned which, struct conditio
 	const char *at;
 
 	*c = (struct condition){0};
-	strip(text);
+	condition_strip(text);
 	at = in_line(text, line);
 	c->lost = !at;
 	for (const char *s = text; at && s <= at; s++) {
@@ -320,7 +320,7 @@ bool condition_only_tests(const char *line)
 	const char *s;
 	bool is = false;
 
-	strip(text);
+	condition_strip(text);
 	while (n && isspace((unsigned char)text[n - 1]))
 		n--;
 	s = text + strspn(text, " \t}");
@@ -441,7 +441,7 @@ char *condition_assigned_array(const char *statement)
 	cleanup_free char *text = xstrdup(statement);
 	char *array = NULL;
 
-	strip(text);
+	condition_strip(text);
 	for (const char *s = text; *s; s++) {
 		const char *op = assignment(text, s), *end = op ? back_over_blanks(text, op) : NULL, *begin;
 		bool indexed = end && end > text && end[-1] == ']', unclear;

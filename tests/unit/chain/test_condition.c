@@ -132,6 +132,7 @@ static const struct {
 	{"p->n = n;", NULL},	       {"p->n == 0;", NULL},
 	{"p->n = 0, q->n = 1;", NULL}, {"n = 0;", NULL},
 	{"p->n += 1;", NULL},	       {"", NULL},
+	{"p->n = 0; free(p);", NULL},  {"p->n = 0; /* a */ f();", NULL},
 };
 
 static void member_set(void **state)
@@ -158,6 +159,10 @@ static void calls(void **state)
 					    "\treturn put(s);\n}\n",
 					    "put"),
 			 3);
+	assert_int_equal(condition_calls_in("void f(void)\n{\n\t/* see\n\t * it; put(r)\n\t */\n\tg(\"; put(r)\");\n"
+					    "\t// then put(r); put(s)\n\tput(r);\n}\n",
+					    "put"),
+			 1);
 	assert_int_equal(condition_calls_in("", "put"), 0);
 }
 
