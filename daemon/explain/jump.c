@@ -140,7 +140,7 @@ static int to_one_of(struct explain *x, struct breaks *b, uint64_t target, uint6
  * To the last call in this segment of the instruction at pc, if it went to `target`, or to the jump to there with which
  * the function that it called has ended. 0: there; 1: neither did; -1.
  */
-static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_loc *l, struct err *e)
+static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_loc *l, bool *jump, struct err *e)
 {
 	struct breaks b = {.view = x->t.breaks.view}, jumps = {.view = x->t.breaks.view};
 	uint64_t callee, ignored;
@@ -153,6 +153,7 @@ static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_
 		return got;
 	add_jumps(x, callee, &jumps);
 	got = to_one_of(x, &jumps, target, &ignored, l, e);
+	*jump = !got;
 	breaks_fini(&jumps);
 	return got;
 }
@@ -164,6 +165,7 @@ int failure_jump(struct explain *x, const struct failure_fault *f, struct err *e
 	const char *how = "went to";
 	struct insn_loc l = {0};
 	struct inspect p = {0};
+	bool was_jump = false;
 	uint64_t call;
 	int got = 1;
 
@@ -172,11 +174,11 @@ int failure_jump(struct explain *x, const struct failure_fault *f, struct err *e
 		return -1;
 	call = x->no_code ? call_before(x, &r, failure_word(x, r.rsp), f->pc) : 0;
 	if (call)
-		got = to_call(x, call, f->pc, &l, e);
+		got = to_call(x, call, f->pc, &l, &was_jump, e);
 	if (got < 0)
 		return -1;
-	if (!got) { /* a jump instead of a call, at a function's end, is one, too */
-		how = "called a function at";
+	if (!got) {
+		how = was_jump ? "jumped to" : "called a function at";
 		if (failure_is_here(x, e))
 			return -1;
 	} else if (failure_word(x, r.rsp - 8) == f->pc) {
