@@ -388,6 +388,29 @@ static int was_given(struct inspect *p, int level, uint64_t what, bool block, co
 	return was || !block ? was : was_given_whole(p, call, g, what, e);
 }
 
+static bool begins_part(const char *text, const char *s)
+{
+	return s == text || !isalpha((unsigned char)s[-1]) ||
+	       (isupper((unsigned char)*s) && islower((unsigned char)s[-1]));
+}
+
+/*
+ * Does a part of a name in the text begin with the word, in any case, as in "obj_put", "doPut" and "released"? One
+ * letter may be in front of a word that is not short, as in "xfree"; a short one is the whole part: neither "puts" nor
+ * "compute" is "put".
+ */
+static bool has_part(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+	bool is_short = n < 4;
+
+	for (const char *s = text; (s = strcasestr(s, word)); s++)
+		if ((begins_part(text, s) || (!is_short && begins_part(text, s - 1))) &&
+		    !(is_short && islower((unsigned char)s[n])))
+			return true;
+	return false;
+}
+
 /*
  * Does the statement of a frame say that the function is called, or at least that something ends there? One that calls
  * whatever a pointer leads to, as a handler of an event, does not ask for a free.
@@ -411,7 +434,7 @@ static bool says_so(struct inspect *p, int level, const char *function)
 		says |= text && strstr(text, name);
 	}
 	for (size_t k = 0; !says && k < sizeof(verbs) / sizeof(verbs[0]); k++)
-		says = strcasestr(text, verbs[k]) != NULL;
+		says = has_part(text, verbs[k]);
 	json_decref(location);
 	return says;
 }
