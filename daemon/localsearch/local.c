@@ -21,7 +21,6 @@
 #define SETTLE_ENOUGH 3
 #define RAW_LIMIT 200000 /* hits or steps before the search goes by time once more */
 #define TRIES 3 /* of the whole search, if what is found is not the transition */
-#define MISSES "this processor's debug registers miss some changes"
 #define STRETCHES 16 /* of a segment that begins bad, in which some states are looked at */
 /* For a look at what comes after. */
 #define LASTING_NS 1000000000u
@@ -315,11 +314,10 @@ static int verify(struct local *l, struct trace *begin, bool last_try, struct er
 
 	if (local_statement(l, begin, &contradicts, e))
 		return -1;
-	if (contradicts) {
+	if (contradicts) { /* so it is for good where a string instruction is in the middle of its work */
 		log_warn("it was bad before the transition, too");
-		return last_try ? err_set(e, ERR_HOST, "it is bad before what seemed to be the transition, too; %s",
-					  MISSES)
-				: 1;
+		if (!last_try)
+			return 1;
 	}
 	if (l->r->turn_hits)
 		return 0;
@@ -330,7 +328,9 @@ static int verify(struct local *l, struct trace *begin, bool last_try, struct er
 	l->r->later_evaluations++;
 	if (bad)
 		return 0;
-	return last_try ? err_set(e, ERR_HOST, "it is not bad after what seemed to be the transition; %s", MISSES) : 1;
+	return last_try ? err_set(e, ERR_HOST, "it is not bad after what seemed to be the transition; %s",
+				  "this processor's debug registers miss some changes")
+			: 1;
 }
 
 static int search_and_verify(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
