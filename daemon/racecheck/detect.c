@@ -157,6 +157,8 @@ struct now {
 	struct detect_access a;
 	uint64_t epoch, addr;
 	unsigned len;
+	uint64_t var; /* of those bytes, the ones that are looked at */
+	unsigned var_len;
 	bool renews; /* the thread's next accesses are later than this one */
 };
 
@@ -168,8 +170,8 @@ static void unordered(struct now *n, const struct shadow_mark *m, bool wrote)
 				    .writes = wrote,
 				    .site = m->site,
 				    .hits = m->hits,
-				    .addr = n->addr,
-				    .len = n->len};
+				    .addr = n->var,
+				    .len = n->var_len};
 	struct vclock knew = {0};
 
 	enum detect_pair is = n->d->ops->atomic(n->d->ctx, &was, &n->a);
@@ -314,11 +316,14 @@ static void piece(struct now *n, uint32_t *cell)
 	struct shadow_var *v = shadow_vars(&n->d->shadow, cell, n->addr % 8, n->len, &count);
 
 	n->d->checked++;
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
+		n->var_len = n->len / count;
+		n->var = n->addr + i * n->var_len;
 		if (n->a.writes)
 			on_write(n, &v[i]);
 		else
 			on_read(n, &v[i]);
+	}
 	/* all of the 8 bytes were written at once: what was different is over */
 	if (count > 1 && n->len == 8 && n->a.writes)
 		shadow_unite(&n->d->shadow, cell);
