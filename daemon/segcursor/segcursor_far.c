@@ -13,7 +13,6 @@
 #include "visibility/shim_frames.h"
 
 #define REST_NS 2000000000ull /* after this time, what is known must do */
-#define SYSCALL_BYTES 2
 #define CTL_ADDR(field) (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, field))
 
 struct far {
@@ -111,13 +110,10 @@ static bool is_late(void *ctx)
 /* Where it goes on in the program after what is not translated. 1: not known. */
 static int find_return(struct far *f, struct user_regs_struct *r, struct err *e)
 {
-	uint8_t b[SYSCALL_BYTES] = {0};
-	struct err ignored;
-
 	if (trace_get_regs(f->t, r, e))
 		return -1;
-	if (!trace_read(f->t->pid, r->rip, b, sizeof(b), &ignored) && b[0] == 0x0f && b[1] == 0x05) {
-		r->rip += SYSCALL_BYTES;
+	if (segcur_is_syscall(f->t, r->rip)) {
+		r->rip += SEGCUR_SYSCALL_BYTES;
 		return 0;
 	}
 	return !shim_frames_caller(f->in.shim_frames, &f->in.visibility, f->t->pid, r) ||
@@ -131,25 +127,20 @@ static int find_return(struct far *f, struct user_regs_struct *r, struct err *e)
 static int pass_untranslated(struct far *f, struct err *e)
 {
 	uint64_t word[REPLAY_WALK_WATCHES], now[REPLAY_WALK_WATCHES], turn;
-	struct user_regs_struct r, there;
-	struct stop stop = {0};
-	struct breaks b = {0};
-	int sig = 0, got = find_return(f, &r, e);
+	struct user_regs_struct r;
+	struct stop stop;
+	int got = find_return(f, &r, e);
 
 	if (got || read_words(f, word, e))
 		return got ? got : -1;
-	breaks_add(&b, r.rip, 0);
-	got = segcur_run_copy(&f->in, f->t, &sig, &b, NULL, &stop, e);
-	breaks_fini(&b);
-	if (got || read_words(f, now, e) || trace_read(f->t->pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e))
+	got = segcur_run_to_frame(&f->in, f->t, &r, &stop, e);
+	if (got < 0 || read_words(f, now, e) || trace_read(f->t->pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e))
 		return -1;
 	if (turn > f->out->at + 1 || memcmp(word, now, sizeof(now)))
 		return 1;
 	if (turn > f->out->at)
 		at_event(f, f->in.look ? f->look.last : f->walk.ask.arrivals, now);
-	if (stop.kind != STOP_BREAK || f->out->at != turn)
-		return 1;
-	return trace_get_regs(f->t, &there, e) ? -1 : there.rip != r.rip || there.rsp != r.rsp;
+	return f->out->at != turn ? 1 : got;
 }
 
 /* Walks with int3s at the rare points. */

@@ -22,7 +22,6 @@
 #define FULL (512u << 10) /* bytes of the report, at which it is read: few enough to stay in the processor's cache */
 #define KEEP_FREE (1u << 20) /* and besides, for entries that are made between two checks of whether it is full */
 #define ROOM (FULL + KEEP_FREE)
-#define SYSCALL_BYTES 2
 #define BRIEF_SECONDS 100e-6
 /* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
  * gone past it. */
@@ -292,14 +291,6 @@ static int settle(struct reporting *g, struct trace *t, const struct stop *stop,
 	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
 }
 
-static bool is_syscall(struct trace *t, uint64_t pc)
-{
-	struct err ignored;
-	uint8_t b[SYSCALL_BYTES];
-
-	return !trace_read(t->pid, pc, b, sizeof(b), &ignored) && b[0] == 0x0f && b[1] == 0x05;
-}
-
 /*
  * Has the recorder begun something in which it calls a function of the program? (That of a thread is called by libc's
  * code, to which no call returns.)
@@ -334,7 +325,7 @@ static bool returns_to_program(struct reporting *g, struct trace *t, struct user
 		return false;
 	if (shim_frames_caller(o, v, t->pid, r) &&
 	    (visibility_is_certain(v, r->rip) ||
-	     (is_syscall(t, r->rip - SYSCALL_BYTES) && !shim_frames_hides(o, v, t->pid, r))))
+	     (segcur_is_syscall(t, r->rip - SEGCUR_SYSCALL_BYTES) && !shim_frames_hides(o, v, t->pid, r))))
 		return true;
 	*r = here;
 	return shim_frames_of_call(o, v, t->pid, r) && visibility_is_shim(v, r->rip) &&
@@ -381,8 +372,8 @@ static int step_over(struct reporting *g, struct trace *t, struct err *e)
 	if (visibility_is_shim(&g->in->visibility, r.rip))
 		return come_out(g, t, e);
 	g->r->stepped++;
-	call = is_syscall(t, r.rip);
-	r.rip += SYSCALL_BYTES;
+	call = segcur_is_syscall(t, r.rip);
+	r.rip += SEGCUR_SYSCALL_BYTES;
 	if (call ? run_to(g, t, &r, &stop, e) : step_out(g, t, &stop, e))
 		return -1;
 	return settle(g, t, &stop, e);

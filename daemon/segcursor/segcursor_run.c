@@ -521,3 +521,29 @@ int segcur_is_lost(struct segcur *in, uint64_t ns, struct err *e)
 		return 0;
 	return segcur_find_end(in, e) ? -1 : ns > in->end_ns * LOST_TIMES + LOST_NS;
 }
+
+int segcur_run_to_frame(struct segcur *in, struct trace *t, const struct user_regs_struct *to, struct stop *stop,
+			struct err *e)
+{
+	struct user_regs_struct now;
+	struct breaks b = {0};
+	int sig = 0, r;
+
+	*stop = (struct stop){0};
+	breaks_add(&b, to->rip, 0);
+	r = segcur_run_copy(in, t, &sig, &b, NULL, stop, e);
+	breaks_fini(&b);
+	if (r)
+		return -1;
+	if (stop->kind != STOP_BREAK)
+		return 1;
+	return trace_get_regs(t, &now, e) ? -1 : now.rip != to->rip || now.rsp != to->rsp;
+}
+
+bool segcur_is_syscall(const struct trace *t, uint64_t pc)
+{
+	uint8_t b[SEGCUR_SYSCALL_BYTES];
+	struct err ignored;
+
+	return !trace_read(t->pid, pc, b, sizeof(b), &ignored) && b[0] == 0x0f && b[1] == 0x05;
+}

@@ -81,23 +81,20 @@ static int walk_with(struct trace *t, struct trace_walk *w, struct breaks *rare,
  */
 static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
 {
-	struct user_regs_struct r, now;
-	struct stop stop = {0};
-	struct breaks b = {0};
-	int sig = 0, got;
+	struct user_regs_struct r;
+	struct stop stop;
+	int got;
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
 	if (!shim_frames_caller(in->shim_frames, &in->visibility, t->pid, &r) || !segcur_is_visible_code(in, r.rip))
 		return WALK_LEFT;
-	breaks_add(&b, r.rip, 0);
-	got = segcur_run_copy(in, t, &sig, &b, NULL, &stop, e);
-	breaks_fini(&b);
-	if (got || trace_get_regs(t, &now, e))
+	got = segcur_run_to_frame(in, t, &r, &stop, e);
+	if (got < 0)
 		return -1;
 	if (stop.kind == STOP_OVER)
 		return WALK_OVER;
-	return stop.kind == STOP_BREAK && now.rip == r.rip && now.rsp == r.rsp ? WALK_THERE : WALK_CANNOT;
+	return got ? WALK_CANNOT : WALK_THERE;
 }
 
 /* As walk_with, but goes on over the ends of handlers. */
