@@ -314,7 +314,7 @@ static int verify(struct local *l, struct trace *begin, bool last_try, struct er
 
 	if (local_statement(l, begin, &contradicts, e))
 		return -1;
-	if (contradicts) { /* so it is for good where a string instruction is in the middle of its work */
+	if (contradicts) { /* each time, if a string instruction is in the middle of its work */
 		log_warn("it was bad before the transition, too");
 		if (!last_try)
 			return 1;

@@ -11,6 +11,7 @@
 #define SAMPLES_MIN 16
 #define SAMPLES_MAX 64
 #define SAMPLES_BRANCHES 100000000u /* about so many branches are walked for the samples of a long segment */
+#define AGAIN 2 /* a look was not the same as the way to what it found */
 #define LOOKS 4 /* before an error, if each meets other changes */
 #define SAMPLES_WHOLE 4000 /* when the caller gives them a time of its own: as far as that lasts */
 
@@ -108,13 +109,9 @@ static int go_to_turn(struct local *l, const struct later *a, struct err *e)
 	if (local_fork_left(l, &here, e))
 		return -1;
 	r = go_on(l, a->turn, &sum, e);
-	if (!r && sum == a->turn_sum) {
+	if (r < 0 || (!r && sum == a->turn_sum)) {
 		trace_kill(&here);
-		return 0;
-	}
-	if (r < 0) {
-		trace_kill(&here);
-		return -1;
+		return r;
 	}
 	log_warn("not the same changes each time: a hit of a debug register was missed");
 	local_replace_left(l, &here);
@@ -131,8 +128,8 @@ static int from_there(struct local *l, struct trace *copy)
 	return 1;
 }
 
-/* By the words that the expression reads. 1: to search from the left end; 0: the left end is at the last bad state; 2:
- * this look was not the same as the way to there: once more. */
+/* By the words that the expression reads. 1: to search from the left end; 0: the left end is at the last bad state;
+ * AGAIN: it is where it was. */
 static int later_exactly(struct local *l, struct trace *copy, struct later *a, struct err *e)
 {
 	struct trace_words before = l->words, after;
@@ -157,7 +154,7 @@ static int later_exactly(struct local *l, struct trace *copy, struct later *a, s
 		l->words = before;
 	else if (!r)
 		local_answer(l, TRACE_LOCAL_FOUND);
-	return r < 0 ? -1 : 2 * r;
+	return r == 1 ? AGAIN : r;
 }
 
 /* By guessed words: the same. */
@@ -305,8 +302,8 @@ int local_look_later(struct local *l, struct err *e)
 		if (fork_to_look(l, &copy, e))
 			return -1;
 		r = guessed ? later_by_guess(l, &copy, &a, e) : later_exactly(l, &copy, &a, e);
-	} while (r == 2 && ++looks < LOOKS);
-	if (r == 2)
+	} while (r == AGAIN && ++looks < LOOKS);
+	if (r == AGAIN)
 		r = err_set(e, ERR_HOST, "%u times, the thread's changes were not the same: %s", looks,
 			    "this processor's debug registers miss some");
 	l->r->later_evaluations += l->r->evaluations - evaluations;
