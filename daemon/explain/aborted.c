@@ -117,6 +117,22 @@ static int keep_lasting(struct explain *x, const struct flow_stack *first, uint6
 	return 0;
 }
 
+/* Who is to blame for the first free of the block, at which p stands. *end: how the chain ends then. 0, or -1. */
+static int tell_blame(struct inspect *p, const struct object *o, const struct flow_stack *second, const char **end,
+		      struct err *e)
+{
+	int got = flow_tell_count(p, o, e);
+
+	if (got > 0)
+		*end = "the call dropped more references than it had taken, and the block was freed twice";
+	if (got)
+		return got < 0 ? -1 : 0;
+	got = flow_tell_giver(p, o->lo, true, second, e);
+	if (got > 0)
+		*end = "the block was freed by what is called here, and once more at the failure";
+	return got < 0 ? -1 : 0;
+}
+
 /* It stands at the first free of the block, which was freed again in `second`. */
 static int tell_first_free(struct explain *x, const struct object *o, struct flow_stack *second, struct err *e)
 {
@@ -138,17 +154,8 @@ static int tell_first_free(struct explain *x, const struct object *o, struct flo
 		got = cursor_goto_point(&x->t, &at, e);
 	if (!got)
 		got = inspect_open(&p, x, e);
-	if (!got) {
-		got = flow_tell_count(&p, o, e);
-		if (got > 0)
-			end = "the call dropped more references than it had taken, and the block was freed twice";
-		if (!got) {
-			got = flow_tell_giver(&p, o->lo, true, second, e);
-			if (got > 0)
-				end = "the block was freed by what is called here, and once more at the failure";
-		}
-		got = got < 0 ? -1 : 0;
-	}
+	if (!got)
+		got = tell_blame(&p, o, second, &end, e);
 	inspect_close(&p);
 	explain_end(x, END_FREED, "%s", end);
 	x->found = true;

@@ -101,6 +101,11 @@ uint64_t failure_word(struct explain *x, uint64_t addr)
 	return trace_read(cursor_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
 }
 
+uint64_t failure_value(struct explain *x, const struct user_regs_struct *r, const struct insn_loc *l)
+{
+	return l->where == INSN_IN_REG ? insn_reg(r, l->reg) : failure_word(x, l->addr);
+}
+
 /* A step for the failure, where it stands. */
 int failure_tell(struct explain *x, struct inspect *p, struct err *e)
 {

@@ -72,6 +72,8 @@ int failure_tell(struct explain *x, struct inspect *p, struct err *e);
 int failure_with_source(const struct inspect *p, int level);
 /* 8 bytes of memory, 0 where there is none. */
 uint64_t failure_word(struct explain *x, uint64_t addr);
+/* What a register, as r has it, or the 8 bytes of memory at l hold. */
+uint64_t failure_value(struct explain *x, const struct user_regs_struct *r, const struct insn_loc *l);
 /* The string there, malloc'd; NULL: there is none, or it is empty. */
 char *failure_text(struct explain *x, uint64_t addr);
 

@@ -47,7 +47,7 @@ static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
 		insn_origin(&i, &flags, &o);
 		if (o.effect != INSN_DERIVES || o.from[0].len != 8 || insn_operands(&i, l, 1) != 1)
 			continue;
-		if ((l->where == INSN_IN_REG ? insn_reg(&r, l->reg) : failure_word(x, l->addr)) == 0)
+		if (failure_value(x, &r, l) == 0)
 			return 0;
 	}
 	return 1;
@@ -193,7 +193,7 @@ static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc
 
 	if ((kind != INSN_RET && kind != INSN_CALL && kind != INSN_JUMP) || !insn_operands(i, l, 1))
 		return false;
-	*target = l->where == INSN_IN_REG ? insn_reg(i->regs, l->reg) : failure_word(x, l->addr);
+	*target = failure_value(x, i->regs, l);
 	return *target >> 47 && *target >> 47 != 0x1ffff;
 }
 

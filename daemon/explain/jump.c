@@ -63,7 +63,7 @@ static uint64_t call_before(struct explain *x, const struct user_regs_struct *no
 			continue;
 		if (!insn_operands(&i, &l, 1))
 			direct = r.rip;
-		else if ((l.where == INSN_IN_REG ? insn_reg(&r, l.reg) : failure_word(x, l.addr)) == target)
+		else if (failure_value(x, &r, &l) == target)
 			return r.rip;
 	}
 	return direct;
@@ -108,7 +108,7 @@ static bool target_here(struct explain *x, struct insn_loc *l, uint64_t *target)
 		*l = (struct insn_loc){0};
 		return *target != 0;
 	}
-	*target = l->where == INSN_IN_REG ? insn_reg(&r, l->reg) : failure_word(x, l->addr);
+	*target = failure_value(x, &r, l);
 	return true;
 }
 

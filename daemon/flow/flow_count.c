@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "chain/inspect.h"
 #include "flow/flow_int.h"
@@ -282,19 +283,17 @@ static const struct change *wrong_drop(const struct counting *c, const struct sc
 static int tell_drop(struct counting *c, struct inspect *p, const struct change *v, const struct scope *s,
 		     unsigned took, unsigned gave, struct err *e)
 {
+	cleanup_free char *name = NULL;
+	bool exact;
+
 	if (cursor_goto_point(&c->x->t, &v->at, e) || inspect_open(p, c->x, e))
 		return -1;
-	{
-		bool exact;
-		char *name = inspect_name(p, c->l.addr, c->l.len, &exact);
-
-		inspect_look_at(p, v->level);
-		inspect_step(p, STEP_CALL, NULL, NULL, NULL,
-			     "this made the count %s %lld, which was %lld: this call of %s has taken %u references and "
-			     "dropped %u",
-			     name, (long long)v->to, (long long)v->from, s->call.function, took, gave);
-		free(name);
-	}
+	name = inspect_name(p, c->l.addr, c->l.len, &exact);
+	inspect_look_at(p, v->level);
+	inspect_step(
+		p, STEP_CALL, NULL, NULL, NULL,
+		"this made the count %s %lld, which was %lld: this call of %s has taken %u references and dropped %u",
+		name, (long long)v->to, (long long)v->from, s->call.function, took, gave);
 	return 1;
 }
 

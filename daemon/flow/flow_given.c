@@ -421,6 +421,7 @@ static bool says_so(struct inspect *p, int level, const char *function)
 					    "clear", "remove", "put",	  "drop",    "fini",  "reset", "kill",	"exit"};
 	size_t n = strcspn(function, "(<");
 	const char *begin = function;
+	cleanup_free char *name = NULL;
 	json_t *location = show_location_of(&p->frames[level]);
 	const char *text = json_string_value(json_object_get(location, "text"));
 	bool says = !text || strchr(function, '~') || strstr(function, "operator");
@@ -428,11 +429,8 @@ static bool says_so(struct inspect *p, int level, const char *function)
 	for (const char *s = function; s + 1 < function + n; s++)
 		if (s[0] == ':' && s[1] == ':')
 			begin = s + 2;
-	{
-		cleanup_free char *name = xstrndup(begin, n - (size_t)(begin - function));
-
-		says |= text && strstr(text, name);
-	}
+	name = xstrndup(begin, n - (size_t)(begin - function));
+	says |= text && strstr(text, name);
 	for (size_t k = 0; !says && k < sizeof(verbs) / sizeof(verbs[0]); k++)
 		says = has_part(text, verbs[k]);
 	json_decref(location);
