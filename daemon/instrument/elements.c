@@ -4,25 +4,21 @@
 
 #include <string.h>
 
-void vectors_put(struct vectors *v, const uint64_t *entry)
+void elements_put(struct elements *v, enum replay_report_vector which, const void *bytes)
 {
-	uint64_t which = entry[0] & REPORT_PC_MASK;
-
-	if (which >= REPORT_VECTOR_FIRST)
-		return;
-	memcpy(v->bytes[which], entry + 1, VECTORS_BYTES);
+	memcpy(v->bytes[which], bytes, ELEMENTS_BYTES);
 	v->known[which] = true;
 }
 
 /* Is the element accessed, by an opmask or by the sign in a vector? */
-static bool is_selected(const struct vectors *v, const struct insn_shape *s, uint64_t opmask, unsigned k)
+static bool is_selected(const struct elements *v, const struct insn_shape *s, uint64_t opmask, unsigned k)
 {
 	if (s->masked)
 		return opmask >> k & 1;
 	return v->bytes[REPORT_VECTOR_MASK][(k + 1) * s->element - 1] >> 7;
 }
 
-static uint64_t index_of(const struct vectors *v, const struct insn_shape *s, unsigned k)
+static uint64_t index_of(const struct elements *v, const struct insn_shape *s, unsigned k)
 {
 	int64_t wide;
 	int32_t narrow;
@@ -35,11 +31,11 @@ static uint64_t index_of(const struct vectors *v, const struct insn_shape *s, un
 	return (uint64_t)wide * s->scale;
 }
 
-int vectors_elements(struct vectors *v, const struct insn_shape *s, uint64_t opmask, uint64_t base,
-		     uint64_t at[VECTORS_ELEMENTS])
+int elements_of(struct elements *v, const struct insn_shape *s, uint64_t opmask, uint64_t base,
+		uint64_t at[ELEMENTS_MAX])
 {
 	unsigned n = s->index ? s->count : s->element ? s->bytes / s->element : 0;
-	bool known = n && n <= VECTORS_ELEMENTS && (s->masked || v->known[REPORT_VECTOR_MASK]) &&
+	bool known = n && n <= ELEMENTS_MAX && (s->masked || v->known[REPORT_VECTOR_MASK]) &&
 		     (!s->index || v->known[REPORT_VECTOR_INDEX]);
 	int found = 0;
 
@@ -52,7 +48,7 @@ int vectors_elements(struct vectors *v, const struct insn_shape *s, uint64_t opm
 	return found;
 }
 
-uint64_t vectors_masked(const struct insn_shape *s, uint64_t opmask, uint64_t *addr)
+uint64_t elements_masked(const struct insn_shape *s, uint64_t opmask, uint64_t *addr)
 {
 	unsigned n = s->element ? s->bytes / s->element : 0, first, last;
 	uint64_t mask = n >= 64 ? opmask : opmask & ((1ull << n) - 1);

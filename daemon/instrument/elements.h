@@ -12,25 +12,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define VECTORS_BYTES 64
-#define VECTORS_ELEMENTS 64 /* of an access, at most */
+#define ELEMENTS_BYTES 64
+#define ELEMENTS_MAX 64 /* of an access, at most */
 
-struct vectors {
-	uint8_t bytes[REPORT_VECTOR_FIRST][VECTORS_BYTES];
+struct elements {
+	uint8_t bytes[REPORT_VECTOR_FIRST][ELEMENTS_BYTES];
 	bool known[REPORT_VECTOR_FIRST];
 };
 
-void vectors_put(struct vectors *v, const uint64_t *entry);
+/* which: INDEX or MASK; bytes: ELEMENTS_BYTES */
+void elements_put(struct elements *v, enum replay_report_vector which, const void *bytes);
 /*
  * The addresses of the elements that an instruction of this shape accesses, and how many they are; -1: it is not known.
  * opmask: the mask register, if the shape is masked. base: the operand without the indices. The vectors are used up.
  */
-int vectors_elements(struct vectors *v, const struct insn_shape *s, uint64_t opmask, uint64_t base,
-		     uint64_t at[VECTORS_ELEMENTS]);
+int elements_of(struct elements *v, const struct insn_shape *s, uint64_t opmask, uint64_t base,
+		uint64_t at[ELEMENTS_MAX]);
 /*
  * With an opmask register, of a vector at *addr: the range from the first to the last element whose bit is set. Returns
  * its length, and sets *addr; 0: no bit is.
  */
-uint64_t vectors_masked(const struct insn_shape *s, uint64_t opmask, uint64_t *addr);
+uint64_t elements_masked(const struct insn_shape *s, uint64_t opmask, uint64_t *addr);
 
 #endif

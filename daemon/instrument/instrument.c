@@ -71,7 +71,7 @@ static void tell(struct instrument *i, struct instrument_insn *x, uint64_t addr,
 
 static void masked(struct instrument *i, struct instrument_insn *x, uint64_t addr)
 {
-	uint64_t len = vectors_masked(&x->shape, i->mask, &addr);
+	uint64_t len = elements_masked(&x->shape, i->mask, &addr);
 
 	tell(i, x, addr, len, x->shape.reads, x->shape.writes);
 }
@@ -80,8 +80,8 @@ static void masked(struct instrument *i, struct instrument_insn *x, uint64_t add
 static bool elements(struct instrument *i, struct instrument_insn *x, uint64_t base)
 {
 	const struct insn_shape *s = &x->shape;
-	uint64_t at[VECTORS_ELEMENTS];
-	int n = vectors_elements(&i->vectors, s, i->mask, base, at);
+	uint64_t at[ELEMENTS_MAX];
+	int n = elements_of(&i->elements, s, i->mask, base, at);
 
 	for (int k = 0; k < n; k++)
 		tell(i, x, at[k], s->element, s->reads, s->writes);
@@ -153,7 +153,7 @@ static void on_vector(struct instrument *i, const uint64_t *v)
 	uint64_t which = v[0] & REPORT_PC_MASK;
 
 	if (which < REPORT_VECTOR_FIRST)
-		vectors_put(&i->vectors, v);
+		elements_put(&i->elements, (enum replay_report_vector)which, v + 1);
 	else if (which < REPORT_VECTORS && i->ops->vector)
 		i->ops->vector(i->ctx, i, (unsigned)(which - REPORT_VECTOR_FIRST), (const uint8_t *)(v + 1));
 }
@@ -446,8 +446,7 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 			if (is_access(v[k + FAR_AHEAD]))
 				i->ops->soon(i->ctx, v[k + FAR_AHEAD + 1], true);
 		}
-		if ((kind == REPORT_ACCESS || kind == REPORT_PASS) && k + words[kind] <= n && !i->between &&
-		    on_quick(i, v + k, kind == REPORT_PASS)) {
+		if (is_access(v[k]) && k + words[kind] <= n && !i->between && on_quick(i, v + k, kind == REPORT_PASS)) {
 			k += words[kind];
 			continue;
 		}

@@ -85,7 +85,7 @@ struct instrument_ops {
 	void (*result)(void *ctx, struct instrument *i, uint64_t sp, uint64_t rax);
 	/* With insn, after it: VALUES of rlog/report.h. */
 	void (*values)(void *ctx, struct instrument *i, uint64_t operand, uint64_t other);
-	/* The same: VECTOR of a first (0) or second (1) source, of VECTORS_BYTES. */
+	/* The same: VECTOR of a first (0) or second (1) source, of ELEMENTS_BYTES. */
 	void (*vector)(void *ctx, struct instrument *i, unsigned which, const uint8_t *bytes);
 	/* After the access: bytes that an instruction of libc reads; not of all of its instructions.
 	 * Older recorders do not tell it. */
@@ -149,7 +149,7 @@ struct instrument {
 	struct instrument_quick *quick; /* INSTRUMENT_QUICK of them */
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask, rax;
-	struct vectors vectors; /* of the access that comes next */
+	struct elements elements; /* of the access that comes next */
 	uint64_t loads; /* the address of what is told next of what an instruction loads */
 	bool has_rax;
 	bool insns_told;
