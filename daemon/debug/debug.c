@@ -13,7 +13,7 @@ void debug_say(struct debug *d, const char *text)
 
 void debug_end_diversion(struct debug *d)
 {
-	if (diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion, d->elsewhere))
+	if (diversion_has_changes(&d->diversion, d->elsewhere))
 		debug_say(d, "fred: what was written is discarded: a recording cannot be changed\n");
 	diversion_end(&d->diversion);
 }

@@ -92,8 +92,8 @@ bool diversion_has_changes(struct diversion *d, bool elsewhere)
 	struct user_regs_struct r;
 	struct err ignored;
 
-	return d->wrote || (!d->calls && !elsewhere && !trace_get_regs(&d->copy, &r, &ignored) &&
-			    !same_registers_all(&r, &d->start));
+	return diversion_is_on(d) && (d->wrote || (!d->calls && !elsewhere && !trace_get_regs(&d->copy, &r, &ignored) &&
+						   !same_registers_all(&r, &d->start)));
 }
 
 /* What ends a program, if somebody sends it that; a copy has none of the program's handlers. */

@@ -114,9 +114,9 @@ static int diverted(struct debug *d, const char *args, struct buf *out, struct e
 	if (diversion_in_call(&d->diversion, &d->cursor.breaks, &call, e))
 		return -1;
 	buf_addf(out, "%s\n",
-		 call											? "call"
-		 : diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion, d->elsewhere) ? "written"
-													: "nothing");
+		 call						      ? "call"
+		 : diversion_has_changes(&d->diversion, d->elsewhere) ? "written"
+								      : "nothing");
 	return 0;
 }
 
