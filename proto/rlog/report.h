@@ -136,8 +136,8 @@ static inline int report_knows(const struct replay_report *r, enum replay_report
 struct replay_known {
 	uint64_t sites; /* how many of these there are */
 	uint64_t head[REPORT_SITES]; /* the first word of its entries */
-	uint64_t
-		wants[REPORT_SITES]; /* the bits of an address that say where in `is` the access would be; 0: nowhere */
+	/* the bits of an address that say where in `is` the access would be; 0: nowhere */
+	uint64_t wants[REPORT_SITES];
 	uint64_t mask[REPORT_SITES]; /* as wants; 0: has an entry each time, and is not put there */
 	uint64_t orders[REPORT_SITES]; /* not 0: it may be a write that orders threads */
 	uint64_t stacks[REPORT_SITES]; /* not 0: its writes to a stack are as if `mask` were set */

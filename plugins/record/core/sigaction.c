@@ -196,8 +196,11 @@ void sig_init(void)
 	}
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, 0, 8);
 	sig_need_segv(self);
-	for (int sig = 1; sig <= 64; sig++)
+	for (int sig = 1; sig <= 64; sig++) {
+		const struct ksigaction k = sig_action_of(sig);
+
 		if (sig_is_sync(sig))
-			apply(sig, &actions[sig].act[actions[sig].changes % 2]);
+			apply(sig, &k);
+	}
 	sig_arm_traps();
 }

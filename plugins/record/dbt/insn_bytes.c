@@ -5,10 +5,6 @@
  */
 #include "record/dbt/insn_bytes.h"
 
-#define EVEX_BYTES 4
-#define HALF 0x66
-#define LOCK_PREFIX 0xf0
-
 int insn_has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix)
 {
 	for (const uint8_t *q = p; q < p + i->op_at - i->vex; q++)

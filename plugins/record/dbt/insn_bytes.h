@@ -7,6 +7,13 @@
 
 enum insn_prefix { INSN_PP_NONE, INSN_PP_66, INSN_PP_F3, INSN_PP_F2 };
 
+/* Prefixes of one byte. */
+#define FS_PREFIX 0x64
+#define GS_PREFIX 0x65
+#define HALF 0x66 /* operands of 16 bits */
+#define LOCK_PREFIX 0xf0
+#define EVEX_BYTES 4 /* insn.vex of one with an EVEX prefix */
+
 /* A prefix of one byte; what VEX and EVEX have in them is none. */
 int insn_has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix);
 /* The one that chooses among instructions on vectors. */

@@ -137,10 +137,7 @@ void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc);
 void xlate_put_called(struct cache *c, const struct insn *i);
 void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc);
 
-/*
- * xlate_vectors.c: does its operand have a vector of indices? And entries, in front of that of the access, for the
- * vector registers that say what it accesses.
- */
+/* xlate_vectors.c: entries, in front of that of the access, for the vector registers that say what it accesses. */
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 /* Entries for the vectors that it takes, if their values matter. */
 void xlate_put_vector_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);

@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-#define LOCK_PREFIX 0xf0
-#define GS_PREFIX 0x65
 #define STACKS_BIT 40 /* addresses of stacks have 0x50 above it */
 #define STACKS (SHIM_STACK_ADDR >> STACKS_BIT)
 #define OTHER (KNOWN_STUBS - 1) /* the stub of those that are never known */

@@ -14,9 +14,6 @@
 
 #include <cpuid.h>
 
-#define EVEX_BYTES 4
-#define FS_PREFIX 0x64
-#define GS_PREFIX 0x65
 #define RESTORE_RCX 9 /* bytes of put_gs */
 
 /* Which opmask register says what of the operand is accessed; 0: all is. */

@@ -4,10 +4,6 @@
 #include "record/dbt/insn_bytes.h"
 #include "record/dbt/xlate_entry.h"
 
-#define HALF 0x66
-#define FS_PREFIX 0x64
-#define GS_PREFIX 0x65
-
 /* bsf, bsr, tzcnt, lzcnt */
 static int counts_zeros(const struct insn *i)
 {

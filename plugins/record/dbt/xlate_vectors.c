@@ -3,7 +3,6 @@
 #include "record/dbt/insn_bytes.h"
 #include "record/dbt/xlate_entry.h"
 
-#define EVEX_BYTES 4
 #define MOVUPS 0x11
 #define WORDS 9
 

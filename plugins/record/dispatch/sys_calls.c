@@ -72,7 +72,7 @@ long call_mincore(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return sys_do(t, &s, SYS_mincore, b);
 }
 
-/* get_mempolicy: for Linux, the mask has a bit less than args[2]. */
+/* get_mempolicy: Linux writes a mask of one bit less than args[2] says. */
 long call_get_mempolicy(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 5, {{0}}, {{IO_FIXED, 0, 0, 4}, {IO_ARGMUL, 1, 5, 1}}};
