@@ -269,17 +269,19 @@ static void tell_unchecked(struct explain *x, size_t keep, const char *text)
 /* Does the function of one step, which the compiler has put there, end in the statement of the other? */
 static bool is_called_by(const struct step *inner, const struct step *outer)
 {
-	const json_t *own = json_object_get(inner->location, "function"), *row;
-	size_t k;
+	const json_t *own = json_object_get(inner->location, "function");
+	const json_t *function = json_object_get(outer->location, "function");
+	const json_t *line = json_object_get(outer->location, "line");
 
-	if (!own || json_equal(own, json_object_get(outer->location, "function")))
+	if (!own || json_equal(own, function))
 		return false;
-	json_array_foreach(
-		inner->backtrace, k,
-		row) if (k &&
-			 json_equal(json_object_get(row, "function"), json_object_get(outer->location, "function")) &&
-			 json_equal(json_object_get(row, "line"),
-				    json_object_get(outer->location, "line"))) return true;
+	for (size_t k = 1; k < json_array_size(inner->backtrace); k++) {
+		const json_t *row = json_array_get(inner->backtrace, k);
+
+		if (json_equal(json_object_get(row, "function"), function) &&
+		    json_equal(json_object_get(row, "line"), line))
+			return true;
+	}
 	return false;
 }
 

@@ -105,23 +105,20 @@ static bool passes(struct inspect *p, int caller, const char *line, const char *
 	if (!s || arguments_in(s, function))
 		return false;
 	for (;; s++) {
+		cleanup_free char *arg = NULL;
+		uint64_t v = 0;
 		size_t n;
 
 		s += strspn(s, " ");
 		n = strcspn(s, ",()\"'");
 		if (!n || !s[n] || !strchr(",)", s[n]))
 			return false;
-		{
-			cleanup_free char *arg = xstrndup(s, n);
-			bool null = str_eq(arg, "NULL") || str_eq(arg, "nullptr");
-			uint64_t v = 0;
-
-			if (!null && !inspect_number(p, caller, arg, &v))
-				return false;
-			if (v == value && (is || !is_constant(arg)))
-				return false;
-			is |= v == value;
-		}
+		arg = xstrndup(s, n);
+		if (!str_eq(arg, "NULL") && !str_eq(arg, "nullptr") && !inspect_number(p, caller, arg, &v))
+			return false;
+		if (v == value && (is || !is_constant(arg)))
+			return false;
+		is |= v == value;
 		s += n;
 		if (*s == ')')
 			return is;
