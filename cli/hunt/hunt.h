@@ -59,7 +59,7 @@ struct hunt_hooks {
 	void *arg;
 };
 
-/* Why it stopped. */
+/* Why the hunt stopped. */
 enum hunt_stop {
 	HUNT_ALL_RUNS, /* as many as were wanted */
 	HUNT_FAILURE, /* --until-failure */

@@ -22,8 +22,10 @@ struct journal {
 
 /* A new file; one that exists is an error. journal_close in any case. */
 int journal_create(struct journal *j, const char *path, struct err *e);
-/* sync: it is on the disk when this returns; else in a second. On failure (a full disk) the file is as before.
- * ERR_HOST. */
+/*
+ * Adds a line. sync: it is on the disk when this returns; else within a second. On failure (a full disk) the file is as
+ * before. ERR_HOST.
+ */
 int journal_add(struct journal *j, const json_t *line, bool sync, struct err *e);
 int journal_sync(struct journal *j, struct err *e);
 void journal_close(struct journal *j);

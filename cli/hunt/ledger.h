@@ -45,9 +45,9 @@ struct ledger {
 
 void ledger_init(struct ledger *l, const struct hunt_state *state, const struct hunt_spec *spec);
 void ledger_fini(struct ledger *l);
-/* Reads what has been added to the journals. */
+/* Reads the lines that have been added to the journals. */
 int ledger_read(struct ledger *l, struct err *e);
-/* A line that we have just written. */
+/* Adds a line that this task has just written. */
 void ledger_add(struct ledger *l, const json_t *line);
 bool ledger_is_done(const struct ledger *l, uint64_t local);
 uint64_t ledger_global(const struct ledger *l, uint64_t local);

@@ -30,7 +30,7 @@ struct plan {
 
 void plan_init(struct plan *p, unsigned scheds);
 void plan_fini(struct plan *p);
-/* A run of this number has ended. */
+/* Notes the outcome of the run with this number. */
 void plan_note(struct plan *p, uint64_t number, enum hunt_class c, bool failed);
 /* All runs below this must have been noted before plan_class(number). */
 uint64_t plan_needs(uint64_t number);

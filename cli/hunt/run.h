@@ -38,9 +38,12 @@ struct hunt_run {
 /* Starts it; keep: a recording is wanted also when the program exits with 0. run_fini in any case. */
 int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep,
 	      struct err *e);
-/* Takes what it has written; never waits. */
+/* Reads the output that is there; never waits. */
 void run_read(struct hunt_run *r);
-/* When it is to be ended: the program by its deadline; what a program that ended well left behind ends by itself. */
+/*
+ * When the run is to be ended: the program by its deadline; the processes that a successful program left behind end by
+ * themselves.
+ */
 double run_deadline_s(const struct hunt_run *r);
 /* Ends the program and all that it started, for the reason; its recording is finished then, if it is wanted. To be
  * called again until the child has ended. */

@@ -43,7 +43,7 @@ int state_open(struct hunt_state *s, const char *dir, json_t **spec, struct err 
 void state_fini(struct hunt_state *s);
 /* From now on we are a task of it; what dead ones of this machine have left in flight is ended and removed. */
 int state_join(struct hunt_state *s, struct err *e);
-/* Says that we live, if that is not long ago. */
+/* Touches the task's file, if that is not long ago, so that others know that it lives. */
 void state_beat(struct hunt_state *s);
 
 /* Which task may do WHAT? 1: we, from now on; 0: another one that lives; -1: e (ERR_HOST). */
