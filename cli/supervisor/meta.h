@@ -9,7 +9,7 @@
 #include "rlog/rlog.h"
 #include "supervisor/record.h"
 
-/* As it is when the program starts. New reference. */
+/* The metadata when the program starts. New reference. */
 json_t *meta_new(const struct record_opts *o, const char *program, const struct rlog_control *c);
 /* The time, RFC 3339, UTC, with milliseconds. New reference. */
 json_t *meta_now(void);
@@ -17,7 +17,7 @@ json_t *meta_now(void);
 void meta_set_notes(json_t *meta, const struct rlog_control *c);
 /* Replaces DIR/meta.json by a rename: a reader sees the old file or the new one. */
 int meta_write(const char *dir, const json_t *meta, struct err *e);
-/* Has it written to the disk, for the case of a power cut during the run. A failure is ignored. */
+/* Has meta.json written to the disk, in case of a power cut during the run. A failure is ignored. */
 void meta_sync(const char *dir);
 
 #endif

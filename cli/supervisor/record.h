@@ -54,13 +54,13 @@ struct record_session {
 int record_start(struct record_session *s, const struct record_opts *o, struct err *e);
 /* Waits for its end, and looks after its recording meanwhile. *status: as from waitpid. */
 int record_wait(struct record_session *s, int *status, struct err *e);
-/* The program has ended with this status, as from waitpid: completes the recording. */
+/* Completes the recording, when the program has ended with this status, as from waitpid. */
 int record_end(struct record_session *s, int status, struct err *e);
 void record_session_fini(struct record_session *s);
 
 /*
- * Records. 0 when the program ran, however it ended; -1 when fred failed, before the program ran or while it completed
- * the recording (then r->dir is set). record_result_fini in any case.
+ * Records a program. 0 when the program ran, however it ended; -1 when fred failed, before the program ran or while it
+ * completed the recording (then r->dir is set). record_result_fini in any case.
  */
 int record_run(const struct record_opts *o, struct record_result *r, struct err *e);
 void record_result_fini(struct record_result *r);
