@@ -22,7 +22,7 @@
 struct cell {
 	pid_t pid; /* of the cell's pid 1, as the caller sees it: its child */
 	int pidfd; /* close-on-exec; readable when the cell has ended */
-	int end_signal; /* which ends it and all that is in it */
+	int end_signal; /* the signal that ends the cell and all its processes */
 	char dir[CELL_DIR_SIZE]; /* the folder of a cell without namespaces, removed by its guard; else "" */
 };
 
@@ -66,10 +66,7 @@ int cell_reap_except(const pid_t *keep, size_t n);
 void cell_free_pid(pid_t pid);
 /* Binds the folder or file src on dst, which is made if it does not exist (its parent must). */
 int cell_mount_bind(const char *src, const char *dst, int read_only, struct err *e);
-/*
- * The next process or thread of the cell for which no one chooses gets a PID above n
- * (ns_last_pid).
- */
+/* The next process or thread of the cell gets a PID above n (ns_last_pid), unless its creator chooses one. */
 int cell_set_last_pid(pid_t n, struct err *e);
 
 #endif

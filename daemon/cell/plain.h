@@ -20,7 +20,10 @@ const char *cell_dir(void);
  * end of this socket (handshake.h). -1, errno: nothing is left.
  */
 pid_t plain_fork(int (*init)(void *arg), void *arg, int sock, char *dir, size_t size);
-/* For cell.c, in a cell with namespaces: the process that started it may be in a plain one. */
+/*
+ * For cell.c, in a cell with namespaces: the caller is not in a plain cell, even if the process that started this cell
+ * is.
+ */
 void plain_forget(void);
 
 #endif
