@@ -13,7 +13,7 @@ struct condition {
 	char *all; /* of a loop: all of it, without comments and literals; malloc'd, else NULL */
 	bool negated; /* the statement is in the `else` branch */
 	bool effects; /* evaluating it would change something */
-	bool lost; /* text is NULL, or another one's: what is around the line is not understood */
+	bool lost; /* the source around the line is not understood: text is NULL, or is that of another condition */
 	bool chooses; /* it is the value of a switch, not a condition that is true or false */
 	int from, to; /* its lines, from 1 */
 };
@@ -55,8 +55,8 @@ bool condition_list_walked(const char *loop, char **name, char **field);
 char *condition_assigned_array(const char *statement);
 
 /*
- * With values in the places of a frame's variables, is it about numbers alone, as "!(((int)0x3) == 3)"? Nothing turns
- * that. false: it is not, or that is not known. Pure.
+ * Is a condition, in which the variables of a frame were replaced by their values, about numbers alone, as
+ * "!(((int)0x3) == 3)"? No statement can change its value. false: it is not, or that is not known. Pure.
  */
 bool condition_is_of_numbers(const char *expr);
 

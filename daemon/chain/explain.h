@@ -25,7 +25,7 @@
 
 struct explain;
 struct flow;
-/* Ways that lead from a lower file of this folder to a higher one. op_explain.c fills it. */
+/* Functions that lower files of this folder call in higher ones. op_explain.c fills it. */
 struct explain_ways {
 	int (*flow_on)(struct flow *f, struct err *e); /* flow_int.h */
 	int (*timed_out)(struct explain *x, struct err *e); /* vain.h */
@@ -75,18 +75,17 @@ struct explain {
 	char *end_text;
 	bool found; /* the chain leads to a cause */
 	unsigned depth; /* steps at most */
-	uint64_t until; /* of t.work, after which nothing more is begun: a limit in time would give other answers under
-			   load */
+	uint64_t until; /* t.work may not go beyond this; a limit in time would give other answers under load */
 };
 
 /* Starts the replay of x->process of x->rec. explain_fini in any case. */
 int explain_begin(struct explain *x, struct err *e);
 /*
- * The first way to the end leaves checkpoints behind. 0: it stands at the end; 1: there are some already, and it stands
- * at the start; -1. what: of the progress, its first 30 %.
+ * Runs to the end for the first time, which leaves checkpoints behind. 0: it stands at the end; 1: there were
+ * checkpoints already, and it stands at the start; -1. what: the text of the progress, of which this is the first 30 %.
  */
 int explain_first_way(struct explain *x, const char *what, struct err *e);
-/* Frees all that x has; also of zeros. */
+/* Frees all that x has. Fine on a zeroed one. */
 void explain_fini(struct explain *x);
 
 /* Sets why the chain ends; later calls change nothing. */
@@ -96,7 +95,7 @@ void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt,
 	__attribute__((format(printf, 3, 4)));
 /* Takes back why the chain ends. */
 void explain_reopen(struct explain *x);
-/* chain_cut and chain_drop, and nothing is known any more of steps that are gone. */
+/* As chain_cut and chain_drop; also forgets what x knows of the steps that are dropped. */
 void explain_cut(struct explain *x, size_t n);
 void explain_drop(struct explain *x, size_t i);
 void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
