@@ -10,10 +10,10 @@
 #include "reclog/rec.h"
 #include "reclog/timeline.h"
 
-/* Nothing runs of them. tl: whose calls may read from them. *kept, *all: bytes. */
+/* No process may run from these copies. tl: the timeline whose calls may read from them. *kept, *all: bytes. */
 int copies_prune(const struct rec *excerpt, struct timeline *tl, const struct touched *x, uint64_t *kept, uint64_t *all,
 		 struct err *e);
-/* Makes them whole again, from the recording of which the window is. */
+/* Fills the holes again, from the recording that the window was taken from. */
 int copies_restore(const char *excerpt, const struct rec *from, struct err *e);
 
 #endif

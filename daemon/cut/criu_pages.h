@@ -29,7 +29,10 @@ struct criu_pages {
 	size_t n;
 };
 
-/* Of the one process in this image folder. ERR_INTERNAL: the format is not known. Call criu_pages_fini in any case. */
+/*
+ * Reads the pages of the only process in this image folder. ERR_INTERNAL: the format is not known. Call criu_pages_fini
+ * in any case.
+ */
 int criu_pages_read(struct criu_pages *p, const char *dir, struct err *e);
 void criu_pages_fini(struct criu_pages *p);
 /*

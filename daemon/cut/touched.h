@@ -29,7 +29,7 @@ struct touched_file {
 	uint64_t inode;
 	uint64_t *pages;
 	uint64_t npages;
-	bool whole; /* the process has unmapped some of it: not known */
+	bool whole; /* the process has unmapped some of it: which pages are needed is not known */
 };
 
 struct touched {
@@ -52,7 +52,7 @@ struct touched {
  */
 int touched_begin(struct touched *x, struct target *t, const struct criu_pages *pages, const char *dir,
 		  const char *inside, uint64_t from, uint64_t to, struct err *e);
-/* At the end of the window. */
+/* To be called at the end of the window. */
 int touched_end(struct touched *x, struct target *t, struct err *e);
 /* Is this page of the image needed? For criu_pages_prune. */
 bool touched_keeps(const void *touched, uint64_t addr);
