@@ -24,27 +24,27 @@ struct debug;
 
 struct busy {
 	bool shown; /* the client draws it */
-	bool resumed; /* the debugger waits for the program to stop, so that it may stop elsewhere */
+	bool resumed; /* the debugger has resumed the program and waits for a stop, so the program may stop elsewhere */
 	bool stop; /* the user wants it to end */
-	bool deaf; /* interrupts are ignored: it ends soon */
+	bool deaf; /* interrupts are ignored, since the command ends soon */
 	double since, said; /* by clock_s */
 	double until; /* when to give up the way back; 0: never */
 	bool known; /* all of from is */
 	struct mark from; /* where the command began */
 };
 
-/* From here on d's process is moved for a debugger. shown: its client draws how far it is. */
+/* To be called before d's process is moved for a debugger. shown: the client displays progress. */
 void busy_init(struct debug *d, bool shown);
 /* A command begins here. */
 void busy_begin(struct debug *d, bool resumed);
-/* Is it to end, with ERR_CANCELLED? arg: struct debug. */
+/* Is the command to end, with ERR_CANCELLED? arg: struct debug. */
 bool busy_is_over(void *arg);
-/* As that, and shows where the program is meanwhile. */
+/* As busy_is_over; also shows how far the program is. */
 bool busy_beat(void *arg);
 void busy_show(struct debug *d, double fraction, const char *text);
 /*
- * A command has failed with e: the program stands where it stood, or, the user or a SIGKILL having ended it, near to
- * there. 0: one of these did; -1: for another reason.
+ * After a command that has failed with e: brings the program back to where it stood before, or near to there. 0: the
+ * user or a SIGKILL ended the command; -1: it failed for another reason.
  */
 int busy_return(struct debug *d, const struct err *e);
 

@@ -8,7 +8,10 @@
 
 #include "debug/debug.h"
 
-/* Such a function goes on, or makes one step. stop->kind STOP_OVER: it has ended the copy, and the user was told. */
+/*
+ * Continues such a function, or makes one step in it. stop->kind STOP_OVER: it has ended the copy, and the user was
+ * told.
+ */
 int called_run(struct debug *d, bool step, struct stop *stop, struct err *e);
 
 #endif

@@ -25,7 +25,7 @@ struct debug {
 	struct spoken spoken; /* by functions that were called */
 	uint64_t stdio; /* address of libc's _IO_2_1_stdout_; 0: not known */
 	struct session_state state; /* what outlives this process */
-	bool revived; /* processes of it were killed, and others are in their place: the user is to be told */
+	bool revived; /* processes of the session were killed and replaced, which the user is still to be told */
 	struct rsp_conn conn;
 	struct busy busy;
 	struct unwind_window unwind;
@@ -45,14 +45,14 @@ struct debug {
 	bool chooses; /* the debugger has said which signals it delivers */
 	int passes; /* the signal that it delivers with this step or continue; 0: none */
 	bool jumped; /* a command has moved the program: the debugger is told by its next step */
-	bool elsewhere; /* the debugger sees the live program, in a call of the recorder's, and this stands before it */
+	bool elsewhere; /* the debugger sees the live program in a call of the recorder's; this process is before it */
 };
 
 /* Text for the user, while the debugger waits for an answer. */
 void debug_say(struct debug *d, const char *text);
 /* The process whose memory the debugger sees. */
 pid_t debug_memory(struct debug *d);
-/* What was written to the copy is forgotten. */
+/* Ends the diversion: what was written to the copy is lost. */
 void debug_end_diversion(struct debug *d);
 /*
  * The program is about to move. A recorded program gets the signals that it got: when the debugger wants to drop one,

@@ -21,7 +21,7 @@ struct diversion {
 };
 
 bool diversion_is_on(const struct diversion *d);
-/* Fine when it is on. */
+/* Begins a diversion. Does nothing if there is one already. */
 int diversion_begin(struct diversion *d, struct cursor *t, struct err *e);
 void diversion_end(struct diversion *d);
 

@@ -7,7 +7,7 @@
 
 /* As rsp_ops.monitor: arg is a struct debug. */
 int monitor(void *arg, const char *command, struct buf *out, struct err *e);
-/* As that, of one that was put off, within a command that has begun (busy.h). */
+/* As monitor, for a command that was put off, inside another command that has begun (busy.h). */
 int monitor_later(struct debug *d, const char *command, struct buf *out, struct err *e);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "rsp/stub.h"
 
-/* rsp_ops.resume, of a struct debug. */
+/* rsp_ops.resume; arg is a struct debug. */
 int debug_resume(void *d, enum rsp_resume how, int id, struct rsp_stop *stop, struct err *e);
 
 #endif

@@ -14,8 +14,10 @@
  * (CURSOR_NOWHERE), and e becomes a message for the user.
  */
 bool revive_clear(struct debug *d, struct err *e);
-/* As that for a request while the program stands; then goes to where it stood (d->state.here). True: try the request
- * again. */
+/*
+ * As revive_clear, for a request that failed while the program stands; then goes to where the program stood
+ * (d->state.here). True: try the request again.
+ */
 bool revive(struct debug *d, struct err *e);
 
 #endif

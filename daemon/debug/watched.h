@@ -35,7 +35,7 @@ bool watched_resume(struct watched *w, enum rsp_resume how, pid_t pid, struct rs
 void watched_stop(struct watched *w, const struct watched_state *now, const struct rsp_stop *stop, bool goes_on);
 /* data: what is in memory from addr on; it becomes what the debugger is to see. */
 void watched_show(const struct watched *w, uint64_t addr, void *data, size_t len);
-/* The debugger has stopped here after all: it sees what is there. */
+/* The debugger has shown its prompt here after all: it now sees what is in memory. */
 void watched_prompt(struct watched *w);
 
 #endif
