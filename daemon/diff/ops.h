@@ -5,7 +5,7 @@
 
 #include "replay/operation.h"
 
-/* params: good, bad, and of which process each. Where two recordings of one program part. */
+/* params: good, bad, and of which process each. Where two recordings of one program first differ. */
 int op_diff(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 
 #endif

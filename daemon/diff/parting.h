@@ -67,15 +67,18 @@ void parting_side_fini(struct parting_side *s);
 /* ERR_USAGE: they are of different programs. Adds a note to result if their schedules are of different kinds. */
 int parting_check_alike(const struct parting_side *g, const struct parting_side *b, json_t *result, struct err *e);
 
-/* The events of a thread that were compared. */
+/* The events of a thread that are compared. */
 const struct parting_log *parting_log(const struct parting_side *s, uint32_t thread);
-/* The first difference of a thread; of all threads; of the order at an object. */
+/* The first difference of one thread; of all threads; in the order in which threads came to an object. */
 struct parting parting_of_thread(const struct parting_side *g, const struct parting_side *b, uint32_t thread);
 struct parting parting_first(const struct parting_side *g, const struct parting_side *b);
 struct parting parting_of_order(const struct parting_side *g, const struct parting_side *b);
-/* The first call that is the same in both but wrote other bytes: as many of them. */
+/* The first call that is the same in both, but wrote other bytes of the same number. */
 struct parting parting_of_output(const struct parting_side *g, const struct parting_side *b);
-/* The number of the thread's last event before the one of this index; with none, what the timeline begins after. */
+/*
+ * The number of the thread's last event before its event of this index; if there is none, the event after which the
+ * timeline begins.
+ */
 uint64_t parting_before(const struct parting_side *s, uint32_t thread, size_t index);
 
 #endif
