@@ -29,7 +29,7 @@ struct call_thread {
 struct calls_seen {
 	struct call_thread *threads; /* by ordinal */
 	void (*begins)(void *ctx, struct instrument *i, struct call_frame *f);
-	/* x: the instruction after it */
+	/* x: the instruction after the call */
 	void (*ends)(void *ctx, struct instrument *i, const struct call_frame *f, const struct instrument_insn *x);
 	void *ctx;
 };
@@ -40,7 +40,7 @@ void calls_seen_fini(struct calls_seen *c);
 void calls_seen_insn(struct calls_seen *c, struct instrument *i, const struct instrument_insn *x, uint64_t sp);
 void calls_seen_access(struct calls_seen *c, struct instrument *i, const struct instrument_access *a);
 void calls_seen_call(struct calls_seen *c, struct instrument *i, const struct instrument_insn *x);
-/* After a segment: a call of the recorder is told of by no instruction of its own. */
+/* After a segment: ends calls into the recorder, whose return no instruction reports. */
 void calls_seen_over(struct calls_seen *c, struct instrument *i);
 
 #endif

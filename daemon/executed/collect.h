@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect.h: what an instrumented replay tells of a part of the timeline, as slice.h wants it. */
+/* collect.h: records what an instrumented replay reports of a part of the timeline, as slice.h needs it. */
 #ifndef FRED_EXECUTED_COLLECT_H
 #define FRED_EXECUTED_COLLECT_H
 
@@ -17,16 +17,16 @@ struct collect {
 	size_t pcs_cap;
 	struct collect_last {
 		uint32_t insn;
-		uint64_t sp; /* before it; 0: there was none */
+		uint64_t sp; /* the stack pointer before it; 0: there was no instruction before */
 	} * last; /* by thread */
-	uint64_t first_event; /* that slice_done.event counts from */
+	uint64_t first_event; /* the event from which slice_done.event is counted */
 };
 
 void collect_init(struct collect *c, struct instrument *i, bool control);
 void collect_fini(struct collect *c);
-/* For each instruction, before anything else: what the one before it has read may only be known now. */
+/* For each instruction, before anything else: what the previous instruction read may be known only now. */
 void collect_before(struct collect *c, uint64_t sp);
-/* It belongs to the part. */
+/* The instruction belongs to the part. */
 void collect_insn(struct collect *c, struct instrument_insn *x, uint64_t sp);
 /* An access of the instruction that was added last. */
 void collect_access(struct collect *c, const struct instrument_access *a);

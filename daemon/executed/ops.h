@@ -11,7 +11,7 @@ int op_cause(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 int op_trace(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 /* params: rec, process, from, to, insn, control. The dynamic slice of the statement at `to`. */
 int op_slice(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
-/* params: good, bad, and of which process each. What the bad run executed after it parted from the good one. */
+/* params: good, bad, and of which process each. What the bad run executed after it first differed from the good one. */
 int op_window(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 
 #endif
