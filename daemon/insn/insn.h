@@ -48,7 +48,7 @@ struct insn {
 
 enum insn_kind { INSN_OTHER = 0, INSN_BAD, INSN_CALL, INSN_RET, INSN_JUMP, INSN_BRANCH, INSN_SYSCALL };
 enum insn_kind insn_kind(const struct insn *i);
-/* Its length; 0: it cannot be decoded. */
+/* The instruction's length; 0: it cannot be decoded. */
 unsigned insn_len(const struct insn *i);
 
 enum insn_effect {
@@ -62,14 +62,14 @@ enum insn_effect {
 #define INSN_SOURCES 4
 struct insn_origin {
 	enum insn_effect effect;
-	struct insn_loc what; /* the part of what was asked for that it writes */
+	struct insn_loc what; /* the part of the requested bytes that it writes */
 	struct insn_loc from[INSN_SOURCES];
 	unsigned n;
 };
-/* Where does what is in `l` after the instruction come from? */
+/* Where does what `l` holds after the instruction come from? */
 void insn_origin(const struct insn *i, const struct insn_loc *l, struct insn_origin *o);
 
-/* A piece of memory that it reads or writes. */
+/* A piece of memory that the instruction reads or writes. */
 struct insn_access {
 	uint64_t addr;
 	unsigned len;
@@ -82,7 +82,7 @@ struct insn_access {
 #define INSN_ACCESSES 4
 unsigned insn_accesses(const struct insn *i, struct insn_access v[INSN_ACCESSES]);
 
-/* What it compares, divides by, or jumps to, without constants: at most `most`. */
+/* The operands that the instruction compares, divides by, or jumps to, without constants: at most `most`. */
 unsigned insn_operands(const struct insn *i, struct insn_loc *v, unsigned most);
 
 /*
@@ -127,7 +127,7 @@ struct insn_regs {
 };
 void insn_regs(const uint8_t *code, size_t n, struct insn_regs *r);
 
-/* The instruction at pc as text, in AT&T's syntax; "(bad)" if it cannot be decoded. */
+/* The instruction at pc in AT&T's syntax; "(bad)" if it cannot be decoded. */
 void insn_text(const uint8_t *code, size_t n, uint64_t pc, char *text, size_t size);
 
 uint64_t insn_reg(const struct user_regs_struct *r, unsigned reg);

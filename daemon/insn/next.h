@@ -7,24 +7,23 @@
 #include <stdint.h>
 
 enum insn_next_kind {
-	NEXT_NOWHERE = 0, /* what ends the program; or it cannot be decoded */
+	NEXT_NOWHERE = 0, /* it ends the program, or cannot be decoded */
 	NEXT_RETURN, /* ret */
 	NEXT_FOLLOWS, /* the instruction after it */
 	NEXT_CALL, /* the instruction after it, once the call has returned */
 	NEXT_BRANCH, /* that, or target */
 	NEXT_JUMP, /* target */
-	NEXT_ANYWHERE, /* what a register or memory says */
+	NEXT_ANYWHERE, /* where a register or memory says */
 };
 
 struct insn_next {
 	enum insn_next_kind kind;
 	unsigned len; /* 0: it cannot be decoded */
-	uint64_t target; /* of CALL: 0: what a register or memory says */
-	uint64_t slot; /* of CALL and ANYWHERE: the word that says it, if its address stands in the instruction; else 0
-			*/
+	uint64_t target; /* of CALL: the function's address; 0: a register or memory has it */
+	uint64_t slot; /* of CALL and ANYWHERE: the address of the word that has the target, if known; else 0 */
 };
 
-/* code: the n bytes at pc. */
+/* code: the n bytes at pc. The result is about the first instruction. */
 struct insn_next insn_next(const uint8_t *code, size_t n, uint64_t pc);
 
 #endif
