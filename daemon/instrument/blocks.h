@@ -22,7 +22,7 @@ struct heap_piece {
 	uint64_t at, len;
 	enum block_state state;
 	bool reached; /* leaks.c */
-	uint8_t family; /* the consumer's own: what has allocated it; 0 at first */
+	uint8_t family; /* for the consumer: which function allocated it; 0 at first */
 	struct moment made, freed;
 };
 
@@ -32,7 +32,7 @@ struct blocks {
 	struct blocks_chunk {
 		uint64_t addr; /* in the arenas */
 		uint8_t *map;
-	} * chunk; /* those pieces of the map that there are */
+	} * chunk; /* the pieces of the map that exist */
 	size_t chunks;
 	uint64_t reused; /* blocks that were added where a freed one had been */
 	bool above; /* some of them are not in the part that filters know (REPORT_HEAP_PART) */
@@ -45,7 +45,7 @@ struct blocks {
 void blocks_init(struct blocks *b);
 void blocks_fini(struct blocks *b);
 
-/* Is addr in the arenas? */
+/* Is addr in one of the arenas? */
 static inline bool blocks_is_heap(uint64_t addr)
 {
 	return addr >= BLOCKS_LO && addr < BLOCKS_HI;
@@ -57,13 +57,13 @@ bool blocks_is_freed(const struct blocks *b, uint64_t addr);
 
 /* The block that begins at this address, or began there; NULL: none. Valid up to the next blocks_add. */
 struct heap_piece *blocks_at(const struct blocks *b, uint64_t at);
-/* The block in which addr is, or the one nearest to it of those near; NULL: there is none. */
+/* The block that contains addr, or the nearest one of those around it; NULL: there is none. */
 struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr);
 
 void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct moment *made);
 void blocks_free(struct blocks *b, struct heap_piece *p, const struct moment *freed);
 void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len);
-/* The block begins at `at`, inside its memory, and ends where it did. */
+/* The block now begins at `at`, inside its memory; its end is where it was. */
 void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at);
 
 /*
@@ -73,8 +73,8 @@ void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at);
 int blocks_read(struct blocks *b, pid_t pid, struct err *e);
 
 /*
- * Writes a shadow of it (rlog/report.h) to this address in a stopped process, where all is 0; at most so many bytes.
- * Not if b->above.
+ * Writes a shadow of the heap (rlog/report.h) to this address in a stopped process, where all bytes are 0; at most so
+ * many bytes. Not possible if b->above.
  */
 int blocks_write_shadow(const struct blocks *b, pid_t pid, uint64_t at, struct err *e);
 uint64_t blocks_shadow_bytes(const struct blocks *b);

@@ -18,11 +18,11 @@
 #include "rlog/report.h"
 #include "segcursor/segcursor_report.h"
 
-/* An instruction that makes accesses or calls. */
+/* An instruction that makes accesses or calls. Each is made once, and lives as long as the replay. */
 struct instrument_insn {
 	uint64_t pc;
 	struct insn_shape shape;
-	uint32_t mark; /* the consumer's own; 0 at first */
+	uint32_t mark; /* for the consumer; 0 at first */
 	uint64_t segment; /* 1 + the event before the segment in which it was executed last */
 	uint64_t hits; /* how often in that one, up to now: the HITS of a position */
 };
@@ -59,11 +59,13 @@ struct instrument_ops {
 	 */
 	uint64_t lo, hi;
 	bool locals; /* access() is told of thread-local variables, too */
-	/* Before anything else of a segment, or of several of one thread; may be NULL. t: a copy at the event before
-	 * it. 0 or -1. */
+	/*
+	 * Called before anything else of a segment, or of several of one thread; may be NULL. t: a copy at the event
+	 * before it. 0 or -1.
+	 */
 	int (*begun)(void *ctx, struct instrument *i, struct trace *t, struct err *e);
 	/* The functions below may be NULL, too. */
-	/* Before anything else of each segment. 0 or -1. */
+	/* Called before anything else of each segment. 0 or -1. */
 	int (*segment)(void *ctx, struct instrument *i, struct err *e);
 	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
 	/* This address may be accessed later (far), or soon, or not: to have what is known of it in the processor's
@@ -90,7 +92,7 @@ struct instrument_ops {
 	/* After the access: bytes that an instruction of libc reads; not of all of its instructions.
 	 * Older recorders do not tell it. */
 	void (*loaded)(void *ctx, struct instrument *i, uint64_t addr, const uint8_t *bytes, size_t n);
-	/* The recorder has written here. */
+	/* The recorder has written to this memory. */
 	void (*written)(void *ctx, struct instrument *i, uint64_t addr, uint64_t len);
 	/*
 	 * May be NULL: then access() is told of all accesses in [lo, hi). Else only of those that the shadow that this
@@ -104,9 +106,9 @@ struct instrument_ops {
 	 * replay_known). When it would say something else than before, i->report.sorted is to go up. Without insn.
 	 */
 	enum segcur_sort (*sort)(void *ctx, struct instrument *i, struct instrument_insn *insn);
-	/* The position's pc and hits that were asked for; id: the caller's. */
+	/* Answers instrument_ask: the position's pc and hits; id: the caller's. */
 	void (*position)(void *ctx, struct instrument *i, size_t id, uint64_t pc, uint64_t hits);
-	/* After all else of each segment; it ends with event i->event + 1. 0 or -1. */
+	/* Called after everything else of each segment, which ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);
 };
@@ -118,7 +120,7 @@ struct instrument_stack {
 	uint64_t sp; /* the last one that is known */
 };
 
-/* An access whose hits are asked for. */
+/* An access whose hits were asked for by instrument_ask. */
 struct instrument_question {
 	size_t id;
 	uint64_t event, steps; /* the first access after so many steps of this segment... */

@@ -23,7 +23,7 @@ struct moment_describer {
 /* GDB is attached to nav's process, which must have the code mapped that is on the stacks. 0, or -1: e is set. */
 int moment_describer_open(struct moment_describer *d, const struct rec *rec, struct nav *nav,
 			  const struct stacks *stacks, struct err *e);
-/* Before nav ends; also of zeros. */
+/* To be called before nav ends. Fine on a zeroed one. */
 void moment_describer_fini(struct moment_describer *d);
 
 /* {at, position, location, backtrace} of man/fredctl.1: a new reference. */

@@ -28,7 +28,7 @@ struct stacks {
 };
 
 void stacks_fini(struct stacks *s);
-/* The number of this stack. */
+/* The number of this stack, which is added if it is new. */
 uint32_t stacks_number(struct stacks *s, const uint64_t *pc, uint32_t n);
 
 #endif
