@@ -10,7 +10,9 @@
 #include "localsearch/local_state.h"
 #include "trace/walk.h"
 
-/* May end with LOCAL_NOT_YET: the left end is good and may have moved; the caller has to go on in another way. */
+/*
+ * Searches by branches. LOCAL_NOT_YET: the left end is good and may have moved; the caller has to go on in another way.
+ */
 int local_by_branches(struct local *l, enum local_verdict *v, struct err *e);
 
 /* Can branches be counted at all? */
@@ -26,7 +28,10 @@ bool local_is_in_recorder(struct local *l, struct trace *t);
  * does not translate. 1: t does not get past it.
  */
 int local_cross_gap(struct local *l, struct trace *t, struct err *e);
-/* To after the next gap. 1: it does not come there; *ended: for the segment is over. *branches: on the way. */
+/*
+ * Moves t to after the next gap. 1: it does not get there; *ended: because the segment is over. *branches: those on the
+ * way.
+ */
 int local_over_gap(struct local *l, struct trace *t, uint64_t *branches, bool *ended, struct err *e);
 
 #endif

@@ -13,9 +13,9 @@ enum local_verdict {
 
 int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words, struct err *e);
 int local_fork_left(struct local *l, struct trace *copy, struct err *e);
-/* A copy of any state; local_fork_left: of the left end. */
+/* A copy of any state. */
 int local_fork(struct local *l, struct trace *from, struct trace *copy, struct err *e);
-/* Makes a copy the left end. The one before is killed unless it is the original. */
+/* Makes a copy the left end. The previous left end is killed unless it is the original. */
 void local_replace_left(struct local *l, const struct trace *copy);
 /* The same with a copy that was just evaluated as good, and its words. */
 void local_adopt(struct local *l, const struct trace *copy, const struct trace_words *words);
