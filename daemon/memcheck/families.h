@@ -20,9 +20,9 @@ struct families {
 
 void families_init(struct families *f);
 void families_fini(struct families *f);
-/* Of the function that allocates or frees now, and has been called by the last call of this stack. */
+/* The family of the function that now allocates or frees, and was called by the last call of this stack. */
 enum family families_of(struct families *f, pid_t pid, const struct instrument_stack *s);
-/* Does a block of one belong to the other, as far as it is known? */
+/* May a block that `a` has allocated be freed by `b`, as far as that is known? */
 bool families_match(struct families *f, pid_t pid, enum family made, enum family freed);
 const char *families_maker(enum family f);
 const char *families_freer(enum family f);

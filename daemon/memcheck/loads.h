@@ -24,9 +24,9 @@ struct loads {
 };
 
 void loads_fini(struct loads *l);
-/* At most LOADS_PIECE bytes. What is too much is forgotten. */
+/* Adds at most LOADS_PIECE bytes. What does not fit is forgotten. */
 void loads_add(struct loads *l, uint64_t addr, const uint8_t *bytes, size_t n);
-/* Forgets all. */
+/* Forgets all bytes. */
 void loads_reset(struct loads *l);
 
 /*

@@ -48,7 +48,7 @@ struct memcheck {
 	struct families families;
 	struct unwritten_follow follow;
 	bool follows; /* what was never written */
-	bool first; /* it ends at the first finding that is an error for certain: memcheck_is_error */
+	bool first; /* stop at the first finding that is an error for certain: memcheck_is_error */
 	struct timeline *tl; /* borrowed, while it runs */
 	struct {
 		uint64_t pc, slot; /* slot: the word that it reads */
@@ -66,18 +66,23 @@ struct memcheck {
 	void *ctx;
 };
 
-/* follows: uses of what was never written are looked for, too. */
+/* follows: also look for uses of what was never written. */
 void memcheck_init(struct memcheck *m, bool follows);
 void memcheck_fini(struct memcheck *m);
-/* From one event to another. */
+/* Checks from one event to another. */
 int memcheck_run(struct memcheck *m, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
 /* The process stands at the end: adds blocks that nothing points to. */
 int memcheck_leaks(struct memcheck *m, struct target *t, struct err *e);
-/* Adds a finding, or one more time of one that is known. *block may be NULL. The new one; NULL: it is known. */
+/*
+ * Adds a finding, or counts it once more if it is known. *block may be NULL. Returns the new one; NULL: it was known.
+ */
 struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct moment *at, bool writes,
 				    uint64_t addr, uint64_t len, const struct heap_piece *block);
 
-/* A read beside a block may be a harmless one; what is written there, or read from a freed block, is wrong. */
+/*
+ * Is it an error for certain? A read beside a block may be harmless; a write there, or a read from a freed block, is
+ * wrong.
+ */
 bool memcheck_is_error(const struct memory_finding *f);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppress.h: findings that are not to be told: files as Valgrind reads them (its manual, section 2.5), for Memcheck.
- * Pure.
+ * suppress.h: findings that are not to be reported: files as Valgrind reads them (its manual, section 2.5), for
+ * Memcheck. Pure.
  *
  * Three things are different: functions of C++ are named as fred shows them; of obj: only what stands after the last
  * slash counts; and `match-leak-kinds` is not looked at.
@@ -43,7 +43,7 @@ void suppressions_fini(struct suppressions *s);
  */
 bool suppressions_match(struct suppressions *s, const char *kind, const struct suppress_frame *frames, size_t n,
 			const char *const *inner);
-/* One that suppresses just this; malloc'd. inner: the innermost function, NULL: none. */
+/* A suppression for this finding alone; malloc'd. inner: the innermost function, NULL: none. */
 char *suppression_text(const char *kind, const struct suppress_frame *frames, size_t n, const char *inner);
 
 #endif
