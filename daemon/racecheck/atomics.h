@@ -22,8 +22,8 @@ void atomics_fini(struct atomics *a);
 /* Adds the macros and objects that this text defines. */
 void atomics_scan(struct atomics *a, const char *text, size_t len);
 /*
- * Has this line one? The names of a and, unless it is NULL, of b count. variable: one on a variable of this name, which
- * it names itself or gives to what is atomic; NULL: on any.
+ * Has this line an atomic operation? The names of a and, unless it is NULL, of b count. variable: only one on a
+ * variable of this name, which the line names itself or passes to what is atomic; NULL: on any.
  */
 bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable);
 

@@ -72,23 +72,23 @@ void detect_init(struct detect *d, const struct detect_ops *ops, void *ctx);
 void detect_fini(struct detect *d);
 
 uint64_t detect_clock(struct detect *d, uint32_t thread);
-/* What it knows now. Valid up to the next call. */
+/* What the thread knows now. Valid up to the next call. */
 const struct vclock *detect_now(struct detect *d, uint32_t thread);
-/* What it does from here on comes later than what it did: after each release. */
+/* What the thread does from here on is later than what it did: to be called after each release. */
 void detect_tick(struct detect *d, uint32_t thread);
 void detect_acquire(struct detect *d, uint32_t thread, const struct vclock *from);
-/* Adds what it knows, and ticks. */
+/* Adds what the thread knows to a clock, and ticks. */
 void detect_release(struct detect *d, uint32_t thread, struct vclock *to);
-/* What it knew when its own clock was that. */
+/* What the thread knew when its own clock had this value. */
 void detect_knew(const struct detect *d, uint32_t thread, uint64_t clock, struct vclock *out);
 
 /* Would detect_access change nothing, for an earlier access of the same time was no less? Quick. */
 bool detect_is_known(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes);
 void detect_access(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes, uint32_t site,
 		   uint32_t hits);
-/* As a write, but only to what was accessed before: memory is freed. */
+/* As a write, but only to what was accessed before: the memory is freed. */
 void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, uint32_t site, uint32_t hits);
-/* This memory is given out anew: what was done to it before does not count. */
+/* This memory is allocated anew: earlier accesses to it no longer count. */
 void detect_renew(struct detect *d, uint64_t addr, uint64_t len);
 void detect_renew_all(struct detect *d);
 

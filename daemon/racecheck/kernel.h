@@ -25,7 +25,7 @@ void kernel_fini(struct kernel *c);
 /* A SYS event: before the call, and after it. */
 void kernel_begin(struct kernel *c, uint32_t thread, const struct rlog_rec *rec);
 void kernel_end(struct kernel *c, uint32_t thread, const struct rlog_rec *rec, const struct rlog_rec *result);
-/* Does it read memory of the program's? */
+/* Does this call read memory of the program's? */
 bool kernel_reads(const struct rlog_rec *rec, const struct rlog_rec *result, uint64_t *addr, uint64_t *len);
 /* A SIGNAL event: the handler begins. */
 void kernel_signal(struct kernel *c, uint32_t thread, uint64_t signo);

@@ -20,9 +20,9 @@ struct paths {
 
 void paths_init(struct paths *p);
 void paths_fini(struct paths *p);
-/* The way that goes on from `parent` by a call at pc. */
+/* The number of the path that extends `parent` by a call at pc. */
 uint32_t paths_number(struct paths *p, uint32_t parent, uint64_t pc);
-/* Its calls, the innermost first, at most `most`; how many. */
+/* The calls of a path, the innermost first, at most `most`; returns how many. */
 uint32_t paths_calls(const struct paths *p, uint32_t number, uint64_t *pc, uint32_t most);
 
 #endif

@@ -32,12 +32,12 @@ struct race_site {
 	uint8_t relaxed; /* is it a relaxed operation, + 1; 0: not asked yet */
 };
 
-/* One of the two. */
+/* One of the two accesses of a race. */
 struct race_end {
 	struct moment at;
 	enum race_site_kind kind;
 	bool writes;
-	uint64_t addr, len; /* what it accesses of what both do */
+	uint64_t addr, len; /* the bytes that both accesses have in common */
 	uint64_t pc; /* of the instruction itself */
 };
 
@@ -144,7 +144,7 @@ enum segcur_sort racecheck_sort(void *ctx, struct instrument *i, struct instrume
 
 /* ---- findings.c ---- */
 
-/* Adds what these two are, or one more time of it. */
+/* Adds the race of these two accesses, or counts it once more if it is known. */
 void racecheck_add(struct racecheck *r, const struct detect_access *earlier, const struct detect_access *later);
 
 #endif

@@ -36,11 +36,11 @@ struct rules {
 
 void rules_init(struct rules *r, const struct rec *rec);
 void rules_fini(struct rules *r);
-/* Of a plain load or store at pc, to addr. */
+/* Is a plain load or store at pc, to addr, an atomic operation? */
 enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr);
-/* Of an atomic operation: is it a relaxed one, in a program without fences? */
+/* Is an atomic operation a relaxed one, in a program without fences? */
 bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc);
-/* false: rules_is_relaxed says so of all. */
+/* false: rules_is_relaxed is false for all instructions. */
 bool rules_has_relaxed(struct rules *r);
 
 #endif

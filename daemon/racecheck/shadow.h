@@ -72,16 +72,16 @@ struct shadow_var *shadow_vars(struct shadow *s, uint32_t *cell, unsigned from, 
 struct shadow_var *shadow_peek(const struct shadow *s, uint32_t cell, unsigned from, unsigned len, unsigned *n);
 /* All vars of the cell are the same: they become one. */
 void shadow_unite(struct shadow *s, uint32_t *cell);
-/* All vars that there are of a cell. */
+/* All vars that a cell has. */
 struct shadow_var *shadow_all(const struct shadow *s, uint32_t cell, unsigned *n);
-/* Nothing is known of [addr, addr + len) any more; addr and its end may be in the middle of a cell. */
+/* Forgets [addr, addr + len); addr and its end may be in the middle of a cell. */
 void shadow_drop(struct shadow *s, uint64_t addr, uint64_t len);
 
 /* The pages that overlap with [addr, addr + len) and of which something is known, in ascending order. The caller frees.
  */
 uint64_t *shadow_pages_in(const struct shadow *s, uint64_t addr, uint64_t len, size_t *n);
 
-/* A list of reads; its number. */
+/* Makes a list of reads; returns its number. */
 uint32_t shadow_reads_new(struct shadow *s);
 struct shadow_reads *shadow_reads_of(const struct shadow *s, uint32_t number);
 void shadow_reads_drop(struct shadow *s, uint32_t number);

@@ -28,7 +28,7 @@ struct sync_round {
 	bool over; /* a thread has left: no other comes to it */
 };
 
-/* What a thread is in. */
+/* What a thread is doing. */
 struct sync_thread {
 	uint64_t mutex; /* to be locked after a wait for a condition */
 	uint32_t round; /* of a barrier */
