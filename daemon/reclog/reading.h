@@ -15,7 +15,7 @@ struct input_read {
 	int64_t offset; /* in its file, if the call says so; else -1 */
 };
 
-/* read, pread64, recvfrom or getrandom that brought something? */
+/* Is this a read, pread64, recvfrom or getrandom that returned bytes? */
 bool reading_of(const struct reader_event *ev, struct input_read *r);
 
 #endif

@@ -51,7 +51,7 @@ void rec_free(struct rec *r);
 
 /* The image with this ordinal; NULL and ERR_USAGE when there is none. Borrowed. */
 const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct err *e);
-/* Have its events only one possible order? True if threads ran one at a time, or if there was only one thread. */
+/* Is only one order of its events possible? True if threads ran one at a time, or if there was only one thread. */
 bool rec_one_order(const struct rec *r, uint32_t process);
 /* "REC/pNNNN/tNNNN.log", malloc'd. */
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread);

@@ -36,7 +36,7 @@ struct sources {
 	struct strv notes[SOURCE_NOTES]; /* names of files */
 };
 
-/* None for a recording that has no list. The strings are the recording's. */
+/* Empty for a recording that has no list. The strings are the recording's. */
 void sources_init(struct sources *s, const struct rec *rec);
 void sources_fini(struct sources *s);
 
