@@ -23,15 +23,15 @@ struct forked_list {
 };
 
 /*
- * Of where the target stands, all of whose threads wait. 1: there is none, since the process is in a state that a fork
- * does not have (a signal is pending, or memory that forks do not inherit), or writes its output. When there are too
- * many, the one goes whose neighbours are closest, seen from here.
+ * Takes one of where the target stands, all of whose threads wait. 1: not possible, since the process is in a state
+ * that a fork does not have (a signal is pending, or memory that forks do not inherit), or writes its output. When
+ * there are too many, the one is dropped whose neighbours are closest, seen from here.
  */
 int forked_take(struct forked_list *l, struct target *t, struct err *e);
-/* The last one at or before the event, the first one after it. */
+/* The last checkpoint at or before the event; the first one after it. */
 bool forked_before(const struct forked_list *l, uint64_t event, uint64_t *at);
 bool forked_after(const struct forked_list *l, uint64_t event, uint64_t *at);
-/* The target's process ends, and a copy of the one at this event becomes it. */
+/* Ends the target's process, and replaces it by a copy of the one at this event. */
 int forked_restore(struct forked_list *l, uint64_t event, struct target *t, struct err *e);
 /* Nothing happens if there is none at this event. */
 void forked_drop(struct forked_list *l, uint64_t event);

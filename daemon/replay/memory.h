@@ -33,9 +33,9 @@ uint64_t memory_position(const struct target *t, unsigned i);
 
 /* Begins with what is known of this timeline; begins anew for another attempt. */
 void memory_begin(struct memory_check *m, const struct target *t);
-/* At a position. 1: *e says what differs from the earlier replay (ERR_NOT_FOUND). */
+/* Compares, at a position. 1: *e says what differs from the earlier replay (ERR_NOT_FOUND). */
 int memory_look(struct memory_check *m, struct target *t, struct err *e);
-/* Keeps what there was nothing to compare with. */
+/* Writes down, for later replays, what there was nothing to compare with. */
 int memory_end(struct memory_check *m, struct err *e);
 void memory_fini(struct memory_check *m);
 

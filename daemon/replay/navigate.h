@@ -60,9 +60,9 @@ unsigned nav_cuts(struct nav *n, uint64_t from, uint64_t to, unsigned count, uin
 unsigned nav_checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to);
 /* Runs to the end, taking checkpoints there; count is at most NAV_CUTS_MAX. */
 int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e);
-/* A checkpoint of where it stands. 1: there is no store. */
+/* Makes a checkpoint of where it stands. 1: there is no store. */
 int nav_checkpoint(struct nav *n, struct err *e);
-/* As that, and it stays until it is removed: *id is its number in the store. */
+/* As nav_checkpoint, but the checkpoint stays until it is removed: *id is its number in the store. */
 int nav_keep(struct nav *n, uint64_t *id, struct err *e);
 /* Removes the checkpoint at this event, unless it is to stay (nav_keep) or another process restores it. */
 int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e);
@@ -70,7 +70,7 @@ int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e);
 bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at);
 bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at);
 
-/* A position as the user wrote it. */
+/* Makes a point of a position as the user wrote it. */
 int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struct err *e);
 
 /*
@@ -84,8 +84,8 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 	      struct branch_set *branches, struct op_ctx *ctx, struct nav *out, struct err *e);
 
 /*
- * As nav_climb, for one that waits in branches: from where it waits, by the variant of the replay that made it. That it
- * fails proves nothing.
+ * As nav_climb, for a process that waits in branches: from where it waits, by the variant of the replay that made it. A
+ * failure proves nothing.
  */
 int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct branch_set *branches, struct op_ctx *ctx,
 	       struct nav *out, struct err *e);

@@ -28,7 +28,9 @@ struct op_ctx {
 	int last_permille;
 	bool has_output; /* of op_output */
 	bool all_tried; /* all schedule variants, before it began: none replays to the end */
-	/* For what an operation does besides: where progress goes, and whether its user wants it to end. May be NULL.
+	/*
+	 * For other things that an operation does: where progress goes, and whether its user wants it to end. May be
+	 * NULL.
 	 */
 	void (*show)(void *arg, double fraction, const char *text);
 	bool (*cancelled)(void *arg);
@@ -48,18 +50,18 @@ struct op_entry {
 };
 
 /*
- * How far it is: fraction in [0, 1], or negative when unknown. Cheap: calls that would not change what
- * the user sees (under 50 ms or 0.1 % since the last one) are dropped, unless the text is not NULL and
- * starts a new phase (fraction 0 or 1).
+ * Reports progress: fraction in [0, 1], or negative when unknown. Cheap: calls that would not change what the user sees
+ * (under 50 ms or 0.1 % since the last one) are dropped, unless the text is not NULL and starts a new phase (fraction 0
+ * or 1).
  */
 void op_progress(struct op_ctx *ctx, double fraction, const char *text);
-/* Does the user want what runs now to end, with ERR_CANCELLED? ctx may be NULL. */
+/* Does the user want the current operation to end, with ERR_CANCELLED? ctx may be NULL. */
 bool op_cancelled(const struct op_ctx *ctx);
-/* What the program wrote to fd 1 or 2, any bytes. */
+/* Reports what the program wrote to fd 1 or 2, any bytes. */
 void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len);
-/* What the user should know now, and not only when all is done: one line, without a newline. ctx may be NULL. */
+/* Tells the user something now, and not only with the result: one line, without a newline. ctx may be NULL. */
 void op_note(struct op_ctx *ctx, const char *text);
-/* The last line: the result (stolen) of a successful operation, or e. For the worker's main. */
+/* Writes the last line: the result (stolen) of a successful operation, or e. For the worker's main. */
 void op_finish(struct op_ctx *ctx, json_t *result, const struct err *e);
 
 #endif

@@ -51,18 +51,18 @@ int segment_end(struct segment *s, struct err *e);
 /* Ends tracing alone: whoever got the held thread goes on with it. */
 int segment_end_tracing(struct err *e);
 
-/* Has this process (the target or a copy) done event n + 1, or tried another one than the recorded? */
+/* Has this process (the target or a copy) done event n + 1, or tried to do another one than was recorded? */
 int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *e);
 
 enum segment_stop { SEGMENT_HIT = 1, SEGMENT_OVER = 2 };
-/* Goes on to just before the next time at pc: enum segment_stop, or -1. Uses slots 0 and 1. */
+/* Goes on to just before the next arrival at pc: enum segment_stop, or -1. Uses slots 0 and 1. */
 int segment_next(struct segment *s, uint64_t pc, struct err *e);
-/* To just before the hits-th time (from 1). ERR_USAGE when there are not so many. */
+/* Runs to just before the hits-th arrival (from 1). ERR_USAGE when there are not so many. */
 int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e);
 
 /*
- * The same, and how often it comes to another address on the way; where it stops counts, where it stood does not. Uses
- * slots 0 to 2.
+ * As segment_run_to, and counts arrivals at another address on the way; where it stops counts, where it stood does not.
+ * Uses slots 0 to 2.
  */
 int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed,
 			 struct err *e);
@@ -78,7 +78,7 @@ int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct
  * PIDs of the target's process group and session.
  */
 int segment_copy_apart(const struct segment *s, struct trace *from, pid_t *pid, struct err *e);
-/* A trace_fork shares the control page and more with its original: this gives it its own. */
+/* Gives a trace_fork, which shares the control page and more with its original, its own. */
 int segment_unshare(struct trace *copy, struct err *e);
 /* Lets GDB have the process: it stays stopped where it is. */
 int segment_release(struct segment *s, struct err *e);

@@ -25,8 +25,8 @@ json_t *show_stack_top(struct gdb *g, pid_t tid, int most, json_t **location, st
 /* Adds a text to `notes` of a result: what a user should know of it. */
 void show_note(json_t *result, const char *text);
 /*
- * What to know of the source files that a result names, in its location, backtrace and threads: adds `notes`, a list of
- * texts, if there are any; and where a file is not what it was, the location has the line of the recording's copy, and
+ * Tells the user of source files that a result names, in its location, backtrace and threads: adds `notes`, a list of
+ * texts, if there are any. Where a file is not what it was, the location gets the line of the recording's copy, and
  * `source`: "recording".
  */
 void show_sources(json_t *result, const struct rec *rec);

@@ -12,13 +12,16 @@
 #include "reclog/rec.h"
 #include "replay/operation.h"
 
-/* The value of a key; 0: it has none. */
+/* The value of a key; 0: the file does not have it. */
 int variants_known(const struct rec *rec, const char *key);
 void variants_note(const struct rec *rec, const char *key, unsigned value);
 /* The variant of an image's timeline. */
 int variants_of(const struct rec *rec, uint32_t process);
 void variants_set(const struct rec *rec, uint32_t process, unsigned variant);
-/* Trying all takes a multiple of the time until the first one diverged: says where that was, now. ctx may be NULL. */
+/*
+ * Says where the first variant diverged, before the others are tried, which takes several times as long. ctx may be
+ * NULL.
+ */
 void variants_tell(struct op_ctx *ctx, const struct err *why);
 
 #endif
