@@ -62,11 +62,11 @@ struct operation {
 };
 LIST_HEAD(operation_list, operation);
 
-/* What the lower files tell the upper ones. */
+/* Calls from the lower files to the upper ones. */
 struct server_events {
 	void (*line)(struct conn *c, const char *line, size_t len); /* a client sent one */
 	void (*drained)(struct conn *c); /* it is no longer full */
-	void (*conn_gone)(struct conn *c); /* off the list of connections, about to be freed */
+	void (*conn_gone)(struct conn *c); /* c is off the list of connections, and about to be freed */
 	void (*operation_gone)(struct server *s);
 };
 
