@@ -23,7 +23,7 @@ unsigned rsp_regs_count(void);
 void rsp_reg_hex(struct buf *b, const struct rsp_regs *r, unsigned i);
 /* Sets register i from hexadecimal digits; the number of its bytes, 0: there are too few digits. */
 size_t rsp_reg_set(struct rsp_regs *r, unsigned i, const char *hex);
-/* target.xml */
+/* The text of target.xml. */
 void rsp_regs_xml(struct buf *b);
 
 #endif
