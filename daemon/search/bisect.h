@@ -19,16 +19,16 @@ unsigned bisect_log2_ceil(uint64_t n);
 
 /* left < right. The bisection takes at most ceil(log2(right - left)) + slack evaluations. */
 void bisect_init(struct bisect *b, uint64_t left, uint64_t right, unsigned slack);
-/* Another stage begins: it takes at most so many for what is left, too. */
+/* Begins another stage, which also takes at most so many evaluations for what is left. */
 void bisect_limit(struct bisect *b, unsigned slack);
-/* The two ends are neighbours. */
+/* Are the two ends neighbours? */
 bool bisect_done(const struct bisect *b);
 /* The midpoints that keep the bound: *first <= middle <= *last, strictly between the ends. */
 void bisect_window(const struct bisect *b, uint64_t *first, uint64_t *last);
 /* The allowed midpoint nearest to the wanted one. */
 uint64_t bisect_clamp(const struct bisect *b, uint64_t wanted);
 uint64_t bisect_middle(const struct bisect *b);
-/* The midpoint at, from the window, was found good or bad. */
+/* Records that the midpoint `at`, from the window, was found good or bad. */
 void bisect_put(struct bisect *b, uint64_t at, bool bad);
 
 #endif
