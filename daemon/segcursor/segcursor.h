@@ -57,7 +57,7 @@ struct segcur {
 	uint64_t n; /* the event before it */
 	struct visibility visibility;
 	struct shim_frames *shim_frames; /* borrowed */
-	struct shim_call shim_call; /* how base got to where it stands */
+	struct shim_call shim_call; /* how base got to its state */
 	struct segment seg;
 	struct trace base; /* at the segment's start, on memory of its own */
 	struct trace mark[SEGCUR_MARKS]; /* copies that stay at visible states, ascending; the first is the segment's
@@ -66,7 +66,7 @@ struct segcur {
 	unsigned marks;
 	struct trace now;
 	uint64_t times; /* arrivals at now's PC from the first mark up to now; 0: not known */
-	bool interrupted_at_end; /* the segment ends in the middle of the program (segcursor_run.c) */
+	bool interrupted_at_end; /* the segment ends in the middle of the program's code (segcursor_run.c) */
 	bool to_end; /* a copy is on its way to that end */
 	struct trace end; /* a copy at that end; zeroed until it is needed */
 	uint64_t end_ns; /* CPU time from base to there */
@@ -116,7 +116,7 @@ int segcur_look_on(struct segcur *in, const struct breaks *b, struct stop *stop,
  * any more.
  */
 int segcur_run(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
-/* To the visible state before. 1: this is the first one. */
+/* To the visible state before. 1: `now` is the first one. */
 int segcur_back(struct segcur *in, struct err *e);
 /* Does the segment end in the middle of the program? Then no copy of `now` finds its end (segcursor_run.c). */
 bool segcur_ends_in_program(const struct segcur *in);
@@ -138,8 +138,8 @@ struct segcur_trail {
 };
 /* The stops on the way to a state. Free it with segcur_count_fini. */
 struct segcur_count {
-	uint64_t most; /* stops at most; 0: any number */
-	uint64_t k; /* stops before the state */
+	uint64_t most; /* stops that are counted at most; 0: any number */
+	uint64_t k; /* at most so many stops; 0: any number */
 	bool known; /* all are counted */
 	bool keep; /* near, before and trail are wanted */
 	struct segcur_kept near, before; /* at one of the last stops, and some time before that */
@@ -176,8 +176,8 @@ struct segcur_far {
 };
 /*
  * t, a copy of the thread that moves after event n of the target, on memory of its own, stands inside the segment: are
- * there stops of b on the rest of its way, and in the segments after it? *f: to, maybe and ctx are set. Nobody knows
- * where t is then.
+ * there stops of b on the rest of its way, and in the segments after it? *f: to, maybe and ctx are set. Where t is
+ * afterwards is not known.
  */
 int segcur_go_far(struct target *target, uint64_t n, struct trace *t, const struct process_view *view, struct breaks *b,
 		  struct segcur_far *f, struct err *e);

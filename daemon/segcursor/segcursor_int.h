@@ -19,7 +19,7 @@ struct goal {
 	unsigned compared; /* the number of states whose memory was compared with it */
 };
 
-/* Is t there? 1: yes; 0: no; -1: error. */
+/* Is t at the goal? 1: yes; 0: no; -1: error. */
 int segcur_is_goal(struct goal *g, struct trace *t, struct err *e);
 /* The same; if only memory differs, tell (may be NULL) gets some of the words that differ. */
 int segcur_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell, struct err *e);
@@ -153,7 +153,7 @@ void segcur_drop(struct trace *t);
 /* t, which is zeroed, becomes what the user looks at. */
 void segcur_set_now(struct segcur *in, struct trace *t);
 
-/* On to the next time at the goal's PC, or the end of the segment, or of the time. */
+/* Runs to the next arrival at the goal's PC, to the end of the segment, or until the time is over. */
 int segcur_to_arrival(struct segcur *in, struct goal *g, struct trace *t, int *sig, const struct trace_limit *limit,
 		      struct stop *stop, struct err *e);
 enum segcur_reach { SEGCUR_REACHED = 0, SEGCUR_PASSED = 1, SEGCUR_SHORT = 2, SEGCUR_TOO_HOT = 3 };
@@ -204,7 +204,7 @@ int segcur_count_to(struct segcur *in, struct trace *from, struct breaks *b, str
  */
 int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, bool hurry, struct segcur_count *c,
 			 struct err *e);
-/* Those of t itself, which has made what is here already, up to the end of the segment. 1: there are too many. */
+/* Counts the stops of t itself, from its current state up to the end of the segment. 1: there are too many. */
 int segcur_count_rest(struct segcur *in, struct trace *t, struct breaks *b, uint64_t *k, struct err *e);
 /* t itself runs to the kth stop after here. 1: there are fewer, or words are written to very often. */
 int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
@@ -213,7 +213,9 @@ int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t
 int segcur_count_before_walks(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* To the kth stop, by walking, as segcur_walk_to_stop. More than 0: it cannot be done so. */
 int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
-/* The stops from the first mark up to the goal, which is now, by walking. More than 0: it cannot be done so. */
+/*
+ * Counts the stops from the first mark up to the goal, which is `now`, by walking. More than 0: it cannot be done so.
+ */
 int segcur_count_walked(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
 /* The same, plus the stops before the first mark. */
 int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);

@@ -8,13 +8,13 @@
 
 #include "trace/trace.h"
 
-/* What the consumer says of an instruction. */
+/* What the consumer says of the accesses of an instruction. */
 enum segcur_sort {
 	SEGCUR_UNDECIDED = 0, /* not known yet, or it orders threads: it is told each time, and ends an epoch if it
 				 writes */
-	SEGCUR_UNDECIDED_NEW, /* the same, but its writes to a stack are told if they are not known */
+	SEGCUR_UNDECIDED_NEW, /* the same, but its writes to a stack have entries if the access is not known */
 	SEGCUR_EACH, /* it is told each time */
-	SEGCUR_NEW, /* it is told if the access is not known */
+	SEGCUR_NEW, /* it has an entry if the access is not known */
 };
 
 struct segcur_known {
@@ -25,9 +25,9 @@ struct segcur_known {
 	uint64_t sorted; /* the caller's count of decisions, when all of them were asked about last */
 };
 
-/* In a copy, before it runs. 0: it has no memory for that. 1: done. -1: error. */
+/* To be called for a copy, before it runs. 0: it has no memory for the tables. 1: done. -1: error. */
 int segcur_known_map(struct segcur_known *k, struct trace *t, uint64_t gadget, struct err *e);
-/* While the copy stands. sorted: how many decisions there have been. 0 or -1. */
+/* To be called while the copy is stopped. sorted: how many decisions there have been. 0 or -1. */
 int segcur_known_sort(struct segcur_known *k, struct trace *t, uint64_t sorted,
 		      enum segcur_sort (*sort)(void *ctx, uint64_t pc), void *ctx, struct err *e);
 void segcur_known_fini(struct segcur_known *k);

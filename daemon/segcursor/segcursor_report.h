@@ -30,7 +30,9 @@ struct segcur_report_ops {
 	 * be NULL.
 	 */
 	size_t (*again)(void *ctx, uint64_t *pcs);
-	/* Only accesses that are not known have entries (REPORT_NEW), of instructions of which it says so. May be NULL.
+	/*
+	 * NULL: all accesses have entries. Else only those that are not known have one (REPORT_NEW), where this says so
+	 * of the instruction.
 	 */
 	enum segcur_sort (*sort)(void *ctx, uint64_t pc);
 };
@@ -58,7 +60,7 @@ struct segcur_report {
 	uint64_t called_sp;
 	struct segcur_known known; /* with ops->sort: its own, for segcur_known_fini */
 	uint64_t sorted; /* with ops->sort: how often it would say something else than before; the consumer's */
-	uint64_t filter; /* not a result: what filter the copy uses (enum replay_report_filter) */
+	uint64_t filter; /* which filter the copy uses (enum replay_report_filter) */
 };
 
 /*
@@ -67,8 +69,8 @@ struct segcur_report {
  */
 int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint64_t *to, struct err *e);
 /*
- * The target stands at event n, and at event n + 1, or on its way there, afterwards. to: as segcur_report_reach has
- * found it. ERR_USAGE: the recorder is older than this.
+ * Reports the segments from event n, at which the target stands, to event `to` (segcur_report_reach). Afterwards the
+ * target stands at event n + 1, or is on its way there. ERR_USAGE: the recorder is older than this.
  */
 int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n, uint64_t to, struct shim_frames *o,
 			   struct err *e);
