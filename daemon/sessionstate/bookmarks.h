@@ -21,11 +21,14 @@ struct bookmarks {
 };
 
 void bookmarks_fini(struct bookmarks *p);
-/* A name that is in use is given to this position. "": the next number. Valid until the next change. */
+/*
+ * Gives a name to this position, also if it names another one already. "": the next number. Valid until the next
+ * change.
+ */
 struct bookmark *bookmarks_set(struct bookmarks *p, const char *name, const struct timeline_point *at);
 /* NULL: there is none. */
 const struct bookmark *bookmarks_find(const struct bookmarks *p, const char *name);
-/* Fine if there is none. */
+/* Does nothing if there is none of this name. */
 void bookmarks_remove(struct bookmarks *p, const char *name);
 /* One a line; `none` when there are none. */
 void bookmarks_list(const struct bookmarks *p, const char *none, struct buf *out);

@@ -32,9 +32,9 @@ void session_state_close(struct session_state *s);
  * command of the debugger's. 1: there was none.
  */
 int session_state_return(struct session_state *s, bool stop, struct err *e);
-/* A stop has been reported to the debugger. */
+/* Notes a stop that has been reported to the debugger. */
 void session_state_stop(struct session_state *s);
-/* The debugger is at its prompt. */
+/* Notes that the debugger is at its prompt. */
 int session_state_prompt(struct session_state *s, struct err *e);
 /* Goes to where the program stood n commands ago. *exact: it is the very same state, not the most similar one. */
 int session_state_undo(struct session_state *s, uint64_t n, bool *exact, struct err *e);

@@ -16,16 +16,16 @@ struct undo_log {
 };
 
 /*
- * Goes on with the file, which is made if need be; NULL: in memory alone. A record that a crash has left incomplete is
+ * Continues the file, which is made if need be; NULL: in memory only. A record that a crash has left incomplete is
  * dropped.
  */
 int undo_log_open(struct undo_log *p, const char *path, struct err *e);
 void undo_log_close(struct undo_log *p);
-/* The debugger is at its prompt, and the program here; nothing happens when it has not moved. */
+/* Adds a prompt of the debugger, with the program here; nothing happens when it has not moved. */
 int undo_log_prompt(struct undo_log *p, const struct mark *here, struct err *e);
 /* Where the program stood n commands ago; NULL and e set: there were fewer. */
 const struct mark *undo_log_find(const struct undo_log *p, uint64_t n, struct err *e);
-/* The last commands have been undone: the program stands `here`. */
+/* Drops the last commands, which have been undone: the program stands `here`. */
 int undo_log_forget(struct undo_log *p, uint64_t n, const struct mark *here, struct err *e);
 
 #endif
