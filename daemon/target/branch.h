@@ -12,7 +12,7 @@
 
 #include "target/target.h"
 
-#define BRANCHES_MOST 128u /* that wait at a time: each keeps pages of its own when its parent changes them */
+#define BRANCHES_MOST 128u /* that wait at a time: each keeps its own copies of pages that its parent changes */
 
 struct branch;
 
@@ -26,20 +26,20 @@ struct branch_set {
 };
 
 void branches_init(struct branch_set *b, const struct rec *rec);
-/* Ends all. */
+/* Ends all branches. */
 void branches_fini(struct branch_set *b);
 /*
  * The next replay of this process, which forks `first`, makes no children before that one, and ends when no more can
  * wait. 1: that pays; 0: it does not.
  */
 int branches_want(struct branch_set *b, uint32_t process, uint32_t first, const struct timeline_opts *opts);
-/* For target_init: new ones are made. process is one itself: it is set so, too. */
+/* For target_init: the replay of `process` makes new branches. If it is a branch itself, this is set, too. */
 struct target_branches branches_for(const struct branch_set *b, uint32_t process);
 /* At the end of a replay: takes over what it has made. */
 void branches_take(struct branch_set *b, struct target *t);
-/* In the place of target_launch for one that waits: it stands where it begins. */
+/* In place of target_launch, for a process that waits in a branch: it stands where it begins. */
 int branch_launch(const struct branch_set *b, struct target *t, struct err *e);
-/* That one has been replayed, or need not be. */
+/* The branch of that process has been replayed, or need not be: ends it. */
 void branches_end(struct branch_set *b, uint32_t process);
 
 #endif

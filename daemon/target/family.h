@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 bool family_is_child(pid_t pid);
-/* The same in a plain cell; in another one true. */
+/* Is it a process of this replay? Always true outside of a plain cell. */
 bool family_is_ours(pid_t pid);
 /*
  * In a plain cell, when the replaying process, of this session, has ended: ends the child that it had forked to become

@@ -8,7 +8,7 @@
 
 #include "target/target.h"
 
-/* What a process is launched as; or, if that comes first, the image whose start is what is left. */
+/* The image that a process is launched as; or, in a bounded recording, the one in which what is left begins. */
 const struct rec_image *line_first(const struct rec *rec, uint32_t process, bool with_start, struct err *e);
 /* The forks at which the process must become the child: the images from the root's child to the wanted one. */
 int line_follow(const struct target *t, uint32_t follow[32], struct err *e);
@@ -22,7 +22,7 @@ void line_end(const struct target *t, uint32_t ordinal);
 void line_end_one(const struct rec *rec, uint32_t process);
 /* Up to which place in replay_ctl.branch the target's forks have made children. */
 uint32_t line_branches(const struct target *t);
-/* Ends those that nobody took over (target/branch.h). The target itself makes no more of them. */
+/* Ends the children that no branch took over (target/branch.h). The target itself makes no more of them. */
 void line_end_branches(struct target *t);
 
 #endif

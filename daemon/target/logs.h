@@ -11,7 +11,7 @@
 
 /* The folder of the caller's cell in which they are. Lives as long as the process. */
 const char *logs_dir(void);
-/* Those of a process image, and of its ancestors up to `root`. */
+/* Writes the logs of a process image, and of its ancestors up to `root`. */
 int logs_prepare(const struct rec *rec, uint32_t root, uint32_t process, struct err *e);
 
 #endif

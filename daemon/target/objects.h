@@ -20,12 +20,12 @@ struct objects {
 	unsigned n;
 };
 
-/* Of an EXEC image. objects_fini in any case. */
+/* Reads those of an EXEC image. objects_fini in any case. */
 int objects_read(struct objects *o, const struct rec *rec, uint32_t process, struct err *e);
 void objects_fini(struct objects *o);
 /*
- * Is one of them elsewhere in this process, which has run its dynamic linker? *which: the first one; *now: where it
- * begins, 0: it is not mapped.
+ * Is one of them at another address in this process, which has run its dynamic linker? *which: the first one; *now:
+ * where it begins, 0: it is not mapped.
  */
 bool objects_moved(const struct objects *o, pid_t pid, const struct rec_file **which, uint64_t *now);
 /*

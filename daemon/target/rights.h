@@ -13,7 +13,7 @@
 #include "launch/confine.h"
 #include "reclog/rec.h"
 
-/* output: it writes what the program wrote (REPLAY_F_OUTPUT). For one start. */
+/* The rights for one start. output: the process writes what the program wrote (REPLAY_F_OUTPUT). */
 struct launch_confine rights_of(const struct rec *rec, const struct rec_image *img, bool output);
 /*
  * Of a replay in a plain cell, which has no root of its own: the files that are left to an image and to the FORK images
@@ -30,7 +30,10 @@ void rights_files_fini(struct rights_files *f);
 /* Can a plain cell replay it, which is started as `base`, and confine it here? Else ERR_HOST. */
 int rights_check_plain(const struct rec *rec, const struct rec_image *base, uint32_t root, uint32_t process,
 		       struct err *e);
-/* What was made in REPLAY_DIR for a process is its user's: root may replay anybody's recording. */
+/*
+ * Makes what is in REPLAY_DIR for a process the property of the user that it runs as: root may replay anybody's
+ * recording.
+ */
 int rights_hand_over(const struct rec *rec, struct err *e);
 
 #endif

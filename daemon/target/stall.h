@@ -12,22 +12,24 @@
 #define STALL_LOOK_MS 100 /* from one look to the next */
 
 struct stall {
-	uint64_t turn; /* at the last look that saw progress */
+	uint64_t turn; /* when progress was last seen */
 	uint64_t own_work; /* at that look, too */
 	uint32_t owner;
 	uint64_t seen_ns; /* CPU time of that thread and its lookahead forks */
-	uint64_t used_ns; /* the same since that look, forks that have ended included */
-	unsigned looks, idle; /* since then; idle: at which no thread ran or could run */
+	uint64_t used_ns; /* the same since then, forks that have ended included */
+	unsigned looks, idle; /* since then; idle: in which no thread ran or could run */
 	bool waits; /* there is no progress because all threads wait */
 	double limit_s; /* of CPU time; negative: not known yet */
 	double recorded_s; /* what the way to the next event took when recorded; negative: not known */
 };
 
 void stall_begin(struct stall *s, const struct target *t);
-/* One look; true: it makes no progress. */
+/* Looks once; true: the replay makes no progress. */
 bool stall_look(struct stall *s, const struct target *t);
-/* Sets e: where it stands and what it waits for. pc: of the thread whose turn it is, from a caller that traces it; 0:
- * unknown. */
+/*
+ * Sets e: where the replay stands and what it waits for. pc: of the thread whose turn it is, from a caller that traces
+ * it; 0: unknown.
+ */
 void stall_explain(const struct stall *s, const struct target *t, uint64_t pc, struct err *e);
 
 #endif

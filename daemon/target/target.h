@@ -53,15 +53,15 @@ struct target {
 	struct replay_ctl *ctl; /* shared with the process */
 	char ctl_path[64]; /* its file in the cell */
 	pid_t pid; /* 0: none is alive */
-	pid_t session; /* of it, or of what it was, in a plain cell; 0: there was none since target_kill */
-	struct timeline_thread *threads; /* in a plain cell: all that the timeline has, with their recorded TIDs */
+	pid_t session; /* the session of it, or of what it was, in a plain cell; 0: there was none since target_kill */
+	struct timeline_thread *threads; /* in a plain cell: all threads of the timeline, with their recorded TIDs */
 	unsigned nthreads;
 	struct tids tids; /* there: of its processes before this one, too */
 	int cpu; /* the core it is pinned to; -1: none */
 	cpu_set_t cpus; /* cpu not -1: the cores that the worker may use */
-	double slow_s; /* of CPU time between two events, besides what it took when recorded: see stall.h */
+	double slow_s; /* CPU time between two events, besides what it took when recorded: see stall.h */
 	unsigned stalls; /* runs that got no further */
-	struct err lost; /* who lets it go forward in another way found that it gets no further; kind 0: no */
+	struct err lost; /* set by a caller that moves it in another way, when it gets no further; kind 0: it does */
 	/* called while a run goes on, some times a second; may be NULL */
 	void (*progress)(void *ctx, uint64_t event, uint64_t total);
 	/* is the run to end, with ERR_CANCELLED? Asked as often; may be NULL */
@@ -83,12 +83,18 @@ uint64_t target_total(const struct target *t);
 /* Starts the process; it stands at position 0. Kills the one before. Not if it begins with a checkpoint: see start.h.
  */
 int target_launch(struct target *t, struct err *e);
-/* The parts of a start, for those who start it in another way: the control page anew; waiting for where it stands. */
+/*
+ * The parts of a start, for callers that start it in another way: makes the control page anew; waits until it stands
+ * still.
+ */
 int target_start_over(struct target *t, struct err *e);
 int target_await_start(struct target *t, struct err *e);
 /* Takes over a restored process, whose control page is in place. */
 void target_adopt(struct target *t, pid_t pid);
-/* The same of one that stands at the start of what is left: it goes on by the timeline as it is now. */
+/*
+ * As target_adopt, for a process that stands at the start of what is left of the timeline: it goes on by the timeline
+ * as it is now.
+ */
 int target_adopt_start(struct target *t, pid_t pid, struct err *e);
 void target_kill(struct target *t);
 
@@ -97,7 +103,7 @@ void target_kill(struct target *t);
  * of the difference; *diverged (may be NULL) tells it from other failures.
  */
 int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e);
-/* Has it come to where the replay does not match, or cannot go on? *e says what differs. */
+/* Has it come to a place where the replay does not match, or cannot go on? *e says what differs. */
 bool target_is_lost(const struct target *t, struct err *e);
 /* Starts it towards n without waiting: n + 1 events, for a tracer that follows it. */
 void target_release(struct target *t, uint64_t n);
@@ -122,13 +128,13 @@ static inline void target_note_tids(struct target *t)
 		tids_note(&t->tids, t->ctl);
 }
 
-/* The TID now of a thread that had this one, before the process was started again, maybe. */
+/* The present TID of a thread that had this one, perhaps before the process was started again. */
 static inline pid_t target_now(const struct target *t, pid_t tid)
 {
 	return t->flags & REPLAY_F_OTHER_PIDS ? tids_now(&t->tids, t->ctl, tid) : tid;
 }
 
-/* The number by which people know this thread of it: the recorded TID, which in a plain cell is not the kernel's. */
+/* The number by which users know this thread: the recorded TID, which in a plain cell is not the kernel's. */
 pid_t target_shown_tid(const struct target *t, uint32_t thread, pid_t tid);
 
 #endif

@@ -15,13 +15,16 @@ struct tids {
 	struct tid_was {
 		pid_t tid;
 		uint32_t process, thread; /* image and ordinal */
-	} * v; /* in the order in which they were seen */
+	} * v; /* in the order in which they were first seen */
 	unsigned n;
 };
 
-/* Of a process with this control page: notes the TIDs of its threads. */
+/* Notes the TIDs of the threads of the process with this control page. */
 void tids_note(struct tids *h, const struct replay_ctl *c);
-/* The TID now of what had this one; the same if it is none that was noted, or if its thread is not there. */
+/*
+ * The present TID of the thread that had this one; the same TID if it was not noted, or if the thread does not exist
+ * now.
+ */
 pid_t tids_now(const struct tids *h, const struct replay_ctl *c, pid_t tid);
 void tids_fini(struct tids *h);
 

@@ -12,7 +12,10 @@
 #include "launch/files.h"
 #include "reclog/rec.h"
 
-/* Makes the tree at `own`, for an EXEC image and the FORK images of follow. What is there of another one goes. */
+/*
+ * Makes the tree at `own`, for an EXEC image and the FORK images of follow. A tree of another image that is there is
+ * removed.
+ */
 int tree_make(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, const char *own,
 	      struct err *e);
 
