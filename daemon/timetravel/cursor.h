@@ -28,7 +28,7 @@ struct cursor_last {
 	uint64_t event, k; /* it is the kth one after this event, from 1; k is 0: there was none */
 	uint64_t met; /* all that were counted */
 	bool many; /* not all stops after the event were counted: it is the kth or a later one */
-	bool all; /* each segment with stops is added to `maybe` */
+	bool all; /* add the event of each segment with stops to `maybe` */
 	uint64_t written, writes; /* after event `written`, watched words were written so often without a change */
 	uint64_t all_writes; /* such writes, and stops, in all segments since one was left for that */
 	uint64_t patience; /* no more often than that: then the rest of the segment is left */
@@ -96,54 +96,58 @@ void cursor_init(struct cursor *t, struct nav *nav);
 void cursor_fini(struct cursor *t);
 
 /*
- * Where it goes and stands. Positions are explained in reclog/pos.h; the functions that turn one kind into another are
- * listed in README.md.
+ * Going to a position, and telling where it stands. reclog/pos.h explains positions; README.md lists the functions that
+ * convert one kind into another.
  */
 
-/* To the first visible state at or after event n. */
+/* Goes to the first visible state at or after event n. */
 int cursor_goto(struct cursor *t, uint64_t n, struct err *e);
-/* To a point inside a segment (pc is not 0). ERR_USAGE: the segment does not come to that address so often. */
+/* Goes to a point inside a segment (pc is not 0). ERR_USAGE: the segment does not come to that address so often. */
 int cursor_goto_point(struct cursor *t, const struct timeline_point *p, struct err *e);
-/* To one that a user has given, which need not exist. ERR_USAGE tells how often the segment comes to that address. */
+/*
+ * Goes to a point that a user has given, which need not exist. ERR_USAGE tells how often the segment comes to that
+ * address.
+ */
 int cursor_goto_given(struct cursor *t, const struct timeline_point *p, struct err *e);
-/* As that; to the visible state before, if the point is not visible. */
+/* As cursor_goto_given; but goes to the visible state before the point, if that is not visible. */
 int cursor_goto_seen(struct cursor *t, const struct timeline_point *p, struct err *e);
-/* To the last visible state before event n + 1. 1: there is none after event n. */
+/* Goes to the last visible state before event n + 1. 1: there is none after event n. */
 int cursor_goto_end(struct cursor *t, uint64_t n, struct err *e);
-/* live.c: to where a live program stands (rec->live is set), which becomes the end of history. */
+/* live.c: goes to where a live program stands (rec->live is set), which becomes the end of history. */
 struct thread_snapshot;
 int cursor_goto_live(struct cursor *t, const struct thread_snapshot *p, struct err *e);
-/* Where it stands, exactly. The visible state stays the same; CURSOR_GROUP becomes CURSOR_INSIDE. */
+/* Where it stands, exactly. This does not change the visible state; CURSOR_GROUP becomes CURSOR_INSIDE. */
 int cursor_where(struct cursor *t, struct timeline_point *p, struct err *e);
-/* The last event that is done, and the last one of all. */
+/* The last event that has taken effect, and the last one of the timeline. */
 uint64_t cursor_event(const struct cursor *t);
 uint64_t cursor_total(const struct cursor *t);
 
-/* How it moves, and why it stops there. */
+/* Moving: to the next stop, or by steps; *stop says why it stands there. */
 
 int cursor_continue(struct cursor *t, struct stop *stop, struct err *e);
-/* One visible step of thread tid; the others move as they do on the timeline. */
+/* Makes one visible step of thread tid; the others move as they do on the timeline. */
 int cursor_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
 /*
- * On at full speed, where thread tid moves by itself: up to one of these n addresses (STOP_STEP), to another stop, or
- * with a step over the end of its segment. 1: that cannot be done here, and nothing has happened: steps are as good.
+ * Continues at full speed, where thread tid alone moves: up to one of these n addresses (STOP_STEP), to another stop,
+ * or with a step over the end of its segment. 1: that cannot be done here, and nothing has happened: the caller has to
+ * step.
  */
 int cursor_run_within(struct cursor *t, pid_t tid, const uint64_t *at, unsigned n, struct stop *stop, struct err *e);
-/* To the last stop before this state, or to the beginning (STOP_BEGIN). */
+/* Goes back to the last stop before this state, or to the beginning (STOP_BEGIN). */
 int cursor_back_continue(struct cursor *t, struct stop *stop, struct err *e);
-/* To the visible state before this one of thread tid. STOP_FIRST: the thread begins here. */
+/* Goes back to the previous visible state of thread tid. STOP_FIRST: the thread begins here. */
 int cursor_back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
 /*
- * Back to where thread tid, which is in [lo, hi), last entered that range, or to a breakpoint after that. Instructions
- * executed with a stack pointer below sp are of called functions and do not count. 1: nothing has happened: steps are
- * as good.
+ * Goes back to where thread tid, which is in [lo, hi), last entered that range, or to a breakpoint after that.
+ * Instructions executed with a stack pointer below sp are of called functions and do not count. 1: nothing has
+ * happened: the caller has to step.
  */
 int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop,
 		     struct err *e);
 /* From here on signals are stops, too, except those in t->breaks.pass. The shim has to be mapped where it stands. */
 void cursor_stop_at_signals(struct cursor *t);
 
-/* What can be looked at where it stands. */
+/* Looking at where it stands. */
 
 /* The siginfo_t of the signal that it stopped for, as its handler gets it (sigaction(2)). ERR_NOT_FOUND: there is none.
  */
@@ -155,7 +159,7 @@ static inline pid_t cursor_now(const struct cursor *t, pid_t tid)
 	return t->nav ? target_now(&t->nav->t, tid) : tid;
 }
 struct trace *cursor_thread(struct cursor *t, pid_t tid, struct err *e);
-/* The process whose memory it is. */
+/* The process that has the memory to look at. */
 pid_t cursor_memory(const struct cursor *t);
 
 #endif

@@ -23,8 +23,10 @@ struct mark {
 int mark_take(struct cursor *t, struct mark *s, struct err *e);
 /* Are they the same stop? */
 bool mark_same(const struct mark *a, const struct mark *b);
-/* Goes there. *exact is false: it is the most similar state after the event, or the first one if the PC is not met
- * there. */
+/*
+ * Goes to the mark. *exact is false: it is the most similar state after the event, or the first one if the PC is not
+ * met there.
+ */
 int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e);
 
 #endif
