@@ -15,7 +15,9 @@ enum blocked {
 	BLOCKED_UNTIL_WOKEN, /* in a futex wait without a timeout: another thread must wake it */
 };
 
-/* r: the registers of the stopped thread. *futex: the address of the word, for BLOCKED_UNTIL_WOKEN. */
+/*
+ * Does a stopped thread wait in the kernel? r: its registers. *futex: the address of the word, for BLOCKED_UNTIL_WOKEN.
+ */
 enum blocked blocked_in(const struct user_regs_struct *r, uint64_t *futex);
 /* The same for a thread that is not traced, or that another tracer lets run, at this moment. BLOCKED_NOT also when it
  * is stopped. */

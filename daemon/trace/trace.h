@@ -29,7 +29,7 @@ struct trace {
 	bool aside; /* goes on for a look only: its values are not those around the transition */
 	bool own; /* made by trace_fork: to be killed, not detached */
 	bool mortal; /* no replay: that it is killed is what it does, and no failure (ERR_KILLED) */
-	bool stale_interrupt; /* an interrupt may be pending that nobody waits for */
+	bool stale_interrupt; /* an interrupt may be pending that no caller waits for */
 	uint64_t dr[TRACE_SLOTS];
 	uint64_t dr7;
 	uint64_t stepped_from; /* the PC where the last start was, if that was for a single step; else 0 */
@@ -57,14 +57,14 @@ struct trace_stop {
 	bool input; /* the fault of an instruction that brings input in: the recorder's */
 };
 
-/* A fault of the program's own: the kernel raised it, and nothing of ours works by it. */
+/* Is it a fault of the program's own: raised by the kernel, and not one that fred uses? */
 bool trace_is_fault(const struct trace_stop *s);
 /*
  * Does the thread stand at rdtsc, or at one of those that the recorder has changed to be rdmsr, wrmsr or wbinvd
  * (plugins/record/input/patch.c)? Their faults have si_code SI_KERNEL.
  */
 bool trace_at_input(struct trace *t);
-/* The program has executed an int3, ours or its own. */
+/* Has the program executed an int3, fred's or its own? */
 bool trace_is_int3(const struct trace_stop *s);
 
 struct trace_limit {
@@ -100,8 +100,8 @@ int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct
 /* Executes one instruction. A `rep` instruction counts each iteration. */
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e);
 /*
- * A `syscall` leaves the flags in r11, also the one by which it was single-stepped. This is for who steps in another
- * way than by trace_step: nothing that the program can see tells of it.
+ * A `syscall` leaves the flags in r11, also the one by which it was single-stepped. For callers that step in another
+ * way than by trace_step: clears it there, so that the program cannot see it.
  */
 int trace_hide_step(struct trace *t, struct err *e);
 
@@ -109,7 +109,10 @@ int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e);
 int trace_get_pc(struct trace *t, uint64_t *pc, struct err *e);
 int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err *e);
 int trace_get_fpregs(struct trace *t, struct user_fpregs_struct *r, struct err *e);
-/* All of them, in XSAVE's standard form. *len: the room in bytes; how many there are. */
+/*
+ * Reads all of the extended registers, in XSAVE's standard form. *len: the room in bytes; afterwards how many there
+ * are.
+ */
 int trace_get_xsave(struct trace *t, void *xsave, size_t *len, struct err *e);
 
 /* Stops after writes to [addr, addr + len): len 1, 2, 4 or 8, addr aligned to it. */

@@ -61,17 +61,17 @@ struct trace_walk {
 	uint64_t told; /* changes that ops->changes has been told of */
 	uint64_t last_change; /* the caller's ask.nth_change, while that says when the log is full */
 	/*
-	 * The caller's: after LEFT, the translated code and its memory stay in the copy, for the next call with the
-	 * same struct, copy and request. Until then the copy may run, but not map, unmap or protect memory.
+	 * set by the caller: after LEFT, the translated code and its memory stay in the copy, for the next call with
+	 * the same struct, copy and request. Until then the copy may run, but not map, unmap or protect memory.
 	 */
 	bool stays;
-	uint64_t memory; /* its own: what stayed; 0: nothing did */
-	uint64_t request; /* its own: where the copy has `ask` */
+	uint64_t memory; /* private: the memory that stayed; 0: none */
+	uint64_t request; /* private: where the copy has `ask` */
 	bool resumed; /* the caller's: arrivals and goals add up several calls of trace_walk_go; changes and log are the
 			 last call's */
 };
 
-/* Sets the registers of the goal. */
+/* Sets the registers that the goal has. */
 void trace_walk_want(struct trace_walk *w, const struct user_regs_struct *r);
 
 /*
@@ -80,10 +80,12 @@ void trace_walk_want(struct trace_walk *w, const struct user_regs_struct *r);
  * After THERE and LEFT the copy's state is as if it had run natively.
  */
 int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e);
-/* Within ops->ended: ops->changes is called for the changes up to here. */
+/* To be called within ops->ended: calls ops->changes for the changes up to here. */
 int trace_walk_tell(struct trace_walk *w, struct trace *t, struct err *e);
-/* Was v the lower or upper half of the address to which a walk of this process has let the recorder return? Of the
- * last ones. */
+/*
+ * Was v the lower or upper half of an address to which one of the last walks of this process has let the recorder
+ * return?
+ */
 bool trace_walk_had(uint32_t v, unsigned upper);
 
 #endif
