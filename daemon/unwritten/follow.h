@@ -20,7 +20,7 @@ struct follow_origin {
 struct follow_code; /* what is known of an instruction */
 
 struct follow_ops {
-	/* The position and stack of this instruction. */
+	/* Returns the position and stack of this instruction. */
 	struct moment (*here)(void *ctx, uint64_t pc, uint64_t hits);
 	/* OUTPUT: function is given it, whose call is the last one, pc is 0, and `at` is the first byte, 0: it is none
 	 * of memory. */
@@ -57,22 +57,22 @@ void follow_vector(struct unwritten_follow *f, unsigned which, const uint8_t *by
 void follow_access(struct unwritten_follow *f, const struct instrument_access *a);
 /* A call by this word; sp: where its return address will stand. */
 void follow_call(struct unwritten_follow *f, uint64_t slot, uint64_t sp);
-/* A call of the recorder, perhaps that one, with the registers of REPORT_ARGS. */
+/* A call of a function of the recorder's, perhaps the call before, with the registers of REPORT_ARGS. */
 void follow_native(struct unwritten_follow *f, const uint64_t *arg);
-/* What is not told has written here. */
+/* Something that is not reported has written here. */
 void follow_written(struct unwritten_follow *f, uint64_t addr, uint64_t len);
 /* This function is given memory whose bytes decide what it does. */
 void follow_given(struct unwritten_follow *f, const char *function, uint64_t addr, uint64_t len);
-/* The instruction that was told last returns from a function whose result counts as written. */
+/* The last reported instruction returns from a function whose result counts as written. */
 void follow_returned(struct unwritten_follow *f);
-/* What becomes of blocks, before blocks.h knows. */
+/* A change of the heap, before blocks.h is told of it. */
 void follow_alloc(struct unwritten_follow *f, uint64_t at, uint64_t len, unsigned block, const struct moment *made);
 void follow_resize(struct unwritten_follow *f, const struct heap_piece *p, uint64_t len, unsigned block);
 void follow_free(struct unwritten_follow *f, const struct heap_piece *p);
 /* Event n has taken effect. */
 int follow_event(struct unwritten_follow *f, struct timeline *tl, uint64_t n, struct err *e);
 
-/* Is this name, one that ops->uses was told, that of a system call? */
+/* Is this name, which ops->uses was given, that of a system call? */
 bool follow_is_system_call(const char *function);
 
 #endif

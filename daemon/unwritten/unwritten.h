@@ -38,10 +38,13 @@ struct unwritten_memory {
 
 void unwritten_memory_init(struct unwritten_memory *m);
 void unwritten_memory_fini(struct unwritten_memory *m);
-/* The bits of [addr, addr + len), at most UNWRITTEN_BYTES. Are there any? Then *origin is that of the first. */
+/*
+ * *bits: those of [addr, addr + len), at most UNWRITTEN_BYTES, that were never written. Are there any? Then *origin is
+ * that of the first.
+ */
 bool unwritten_load(struct unwritten_memory *m, uint64_t addr, unsigned len, uint8_t *bits, uint32_t *origin);
 void unwritten_store(struct unwritten_memory *m, uint64_t addr, unsigned len, const uint8_t *bits, uint32_t origin);
-/* All of it was never written, or was. */
+/* Marks all of it as never written, or as written. */
 void unwritten_fill(struct unwritten_memory *m, uint64_t addr, uint64_t len, bool never, uint32_t origin);
 void unwritten_copy(struct unwritten_memory *m, uint64_t to, uint64_t from, uint64_t len);
 /* The first byte of the range of which a bit was never written; *origin: its. false: there is none. */
