@@ -47,7 +47,7 @@ enum breaks_verdict {
 	BREAKS_LIBRARY,
 };
 
-/* Forgets all points, and nothing else. */
+/* Removes all breakpoints and watched words; settings stay. */
 void breaks_fini(struct breaks *b);
 bool breaks_stops_at_signal(const struct breaks *b, int sig);
 /*
@@ -61,7 +61,7 @@ void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size
  * leaves a breakpoint on the stack when a function that it called has not returned.
  */
 void breaks_check(struct breaks *b, uint64_t addr, pid_t pid);
-/* All of b's points, once each, besides those of to. */
+/* Adds all points of b to `to`, each once. */
 void breaks_add_all(struct breaks *to, const struct breaks *b);
 void breaks_remove(struct breaks *b, uint64_t addr, unsigned kind);
 bool breaks_has(const struct breaks *b, uint64_t addr);
@@ -72,7 +72,7 @@ bool breaks_has_condition(const struct breaks *b, uint64_t addr);
  * from there.
  */
 enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t);
-/* No breakpoint and no watchpoint: nothing but a signal stops. */
+/* Are there no breakpoints and no watchpoints, so that only a signal stops? */
 bool breaks_empty(const struct breaks *b);
 
 /* The values of the watched words, by slot; 0 if unreadable. */
@@ -91,7 +91,10 @@ const struct group_slot *breaks_watch_met(const struct breaks *b, struct trace *
 
 /* A debug register that b does not use. -1: there is none. */
 int breaks_free_slot(const struct breaks *b);
-/* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers, and no more are allowed. */
+/*
+ * Watches memory, in aligned pieces of up to 8 bytes. 1: there are not so many debug registers, and no more are
+ * allowed.
+ */
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 
@@ -103,7 +106,7 @@ int breaks_insert(struct breaks *b, pid_t pid, struct err *e);
 int breaks_take_out(struct breaks *b, pid_t pid, struct err *e);
 /* While they are in: takes out the one at addr alone, or puts it in again. */
 int breaks_lift(struct breaks *b, pid_t pid, uint64_t addr, bool out, struct err *e);
-/* The same in a copy of that process (a fork), while they stay in the process itself. */
+/* Takes them out of a copy of that process (a fork), while they stay in the process itself. */
 int breaks_clean_copy(const struct breaks *b, pid_t copy, struct err *e);
 /* The process has another program now: what was in its text is gone. */
 void breaks_forget_text(struct breaks *b);

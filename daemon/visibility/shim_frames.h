@@ -43,7 +43,7 @@ void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *
 				const struct user_regs_struct *r, struct shim_call *shim_call);
 /* Is this state in a function that the shim has called: libc's, the loader's or its own? Then it is not visible. */
 bool shim_frames_hides(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
-/* As that, or anywhere in the shim but at the entry of a function. */
+/* As shim_frames_hides; also true anywhere in the shim but at the entry of a function. */
 bool shim_frames_is_within(struct shim_frames *o, const struct visibility *s, pid_t pid,
 			   const struct user_regs_struct *r);
 /*

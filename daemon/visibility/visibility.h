@@ -15,14 +15,16 @@ struct text {
 	uint64_t lo, hi;
 };
 
-/* Where the code is of which not all states are visible. */
+/* The code in which not all states are visible. */
 struct visibility {
 	struct text shim, libc, loader;
 	uint64_t handlers; /* the instruction that calls signal handlers (visibility/signal_handlers.h); 0: not known */
 };
 
-/* Is a thread that is followed by single steps in a function that the shim has called? Zeroed at a visible state or in
- * the shim. */
+/*
+ * Is a thread that is followed by single steps in a function that the shim has called? All zeros at a visible state and
+ * in the shim.
+ */
 struct shim_call {
 	uint64_t hidden; /* the stack pointer with which the shim called libc; 0: it has not */
 };
@@ -30,12 +32,12 @@ struct shim_call {
 int visibility_find(pid_t pid, struct visibility *s, struct err *e);
 /* Is this file the shim, libc or the loader? `path` may be followed by other text. */
 bool visibility_knows(const char *path);
-/* In the shim's own code? */
+/* Is pc in the shim's own code? */
 bool visibility_is_shim(const struct visibility *s, uint64_t pc);
 /* Visible whatever the thread has done before: neither in the shim, nor in libc or the loader, which the shim calls
  * too. */
 bool visibility_is_certain(const struct visibility *s, uint64_t pc);
-/* At the call of a signal handler? */
+/* Is pc the call of a signal handler? */
 bool visibility_is_call_of_handler(const struct visibility *s, uint64_t pc);
 /* Was the thread's last instruction a return to where it stands? */
 bool visibility_has_returned(pid_t pid, const struct user_regs_struct *r);

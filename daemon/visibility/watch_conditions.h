@@ -33,7 +33,7 @@ struct watch_reads {
 struct watch_condition {
 	uint64_t addr; /* of the watched word */
 	unsigned len; /* 1, 2, 4 or 8 */
-	struct conds conds; /* one of them is to be true */
+	struct conds conds; /* one of them has to be true */
 	bool registers; /* they read registers */
 	struct watch_reads last; /* where it was false on the way, with other memory; n 0: it was not since the last
 				    resume */
@@ -47,10 +47,10 @@ struct watch_conditions {
 	struct watch_condition *v;
 	bool back; /* changes are met backwards */
 	bool unknown; /* the last one that was true was so for want of memory that is known */
-	bool walked; /* changes at which they are false are quicker walked past: who counts them gives up */
+	bool walked; /* changes at which they are false are walked past faster: counting of stops is given up */
 };
 
-/* data is what memory has at addr: where r has something else, that is put there. */
+/* data is what memory has at addr: bytes that r has for other values replace it. */
 void watch_reads_cover(const struct watch_reads *r, uint64_t addr, void *data, size_t len);
 
 void watch_conditions_fini(struct watch_conditions *c);
@@ -58,7 +58,7 @@ void watch_conditions_fini(struct watch_conditions *c);
 void watch_conditions_add(struct watch_conditions *c, uint64_t addr, unsigned len, const uint8_t *code, size_t n);
 /* NULL: that slot has none. c may be NULL. */
 struct watch_condition *watch_conditions_find(struct watch_conditions *c, const struct group_slot *s);
-/* Are they of words of one object, which has a condition: the same code? */
+/* Do they belong to words of one object, which has a condition: the same code? */
 bool watch_conditions_share(const struct watch_condition *a, const struct watch_condition *b);
 /* Thread t has changed the word of s, from `was` to `now`: is it a stop? */
 bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, struct trace *t,
