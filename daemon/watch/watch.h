@@ -40,7 +40,7 @@ struct watch_stats {
 struct watch_result {
 	char *expr; /* as the user wrote it */
 	uint32_t process;
-	struct timeline_point at; /* the instruction that did it; hits 0: which time it is there is not known */
+	struct timeline_point at; /* the instruction that made it; hits 0: its number of passes is not known */
 	uint64_t events_total;
 	bool at_end; /* the event at the end of the segment did it, not an instruction of the program's */
 	struct thread_name thread;
@@ -63,7 +63,7 @@ int watch_process(const struct rec *rec, uint32_t process, const struct watch_pa
 		  struct op_ctx *ctx, struct watch_result *result, struct err *e);
 /* Fine on a zeroed one. */
 void watch_result_fini(struct watch_result *r);
-/* Has the sources that were recorded in place of those that have changed since, and notes on them. */
+/* Replaces source lines that have changed since by those of the recording, and adds notes on them. */
 void watch_result_use_sources(struct watch_result *r, const struct rec *rec);
 /* The result object of reverse_watch, without what show_process adds. */
 json_t *watch_result_json(const struct watch_result *r);

@@ -33,11 +33,11 @@ struct watch {
 			      true; 0: none */
 	bool inside; /* both ends are bad */
 	bool again; /* ... and the bad one was moved back over a statement inside of which alone it was good */
-	bool within; /* it was good only inside of that statement, and there was no time to search further back */
+	bool within; /* ... within which alone it was good, and there was no time to search further back */
 	bool sure; /* nothing after it makes the expression good again ... */
 	bool at_events; /* ... or at least, it is good at no event after it */
 	uint64_t later_evaluations, later_ns; /* what it took to know that */
-	unsigned valueless; /* it has no value at so many positions between the ends, nor at them */
+	unsigned valueless; /* at so many positions between the ends it has no value, nor at the ends */
 	struct expr_value seen; /* the latest value at an event that is as at the good end ... */
 	uint64_t seen_at; /* ... and 1 + that event; 0: none */
 	struct exit_call exit; /* the bad end is inside of this call */
@@ -66,17 +66,17 @@ struct watch_looked {
 };
 int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs,
 		 struct watch_looked *looked, struct err *e);
-/* It is true at both ends: sets w->false_at. The process is used up. */
+/* For an expression that is true at both ends: sets w->false_at. The process is used up. */
 int watch_anywhere(struct watch *w, struct err *e);
 /*
  * watch_exit.c: after a search with outcome r. Sets w->exit_at if the search is to be made again up to the call of
  * exit. The process is used up.
  */
 void watch_find_exit(struct watch *w, int r, const struct watch_result *result);
-/* Ends what stage D still holds. */
+/* Ends the processes that stage D still holds. */
 void watch_drop_held(struct watch *w);
 
-/* What stage D found, but for hits, notes and stats. GDB then is attached to the process. */
+/* Fills *r with what stage D found, but for hits, notes and stats. GDB then is attached to the process. */
 int watch_describe(struct watch *w, struct watch_result *r, struct err *e);
 
 #endif
