@@ -68,9 +68,9 @@ void why_operand_fini(struct why_operand *o);
 struct why_step *why_step_new(void);
 void why_step_add(struct why_step *s, struct why_operand *o);
 void why_queue(struct why *w, struct why_operand *o);
-/* A step has been found; true: one that is known is the same, and *s is that one. */
+/* Looks a new step up among the known ones. true: the same step is known, and *s becomes that one. */
 bool why_know(struct why *w, struct why_step **s);
-/* Takes why the search of x ended, and lets it go on. */
+/* Takes the reason why the search of x ended, and lets x go on. */
 void why_take_end(struct why *w, enum chain_end *end, char **text);
 void why_set_end(enum chain_end *end, char **text, enum chain_end why, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
