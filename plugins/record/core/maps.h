@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* maps.h: the mappings of this process. */
+/* maps.h: lists the memory mappings of this process. */
 #ifndef FRED_RECORD_MAPS_H
 #define FRED_RECORD_MAPS_H
 

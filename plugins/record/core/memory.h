@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h: is the memory mapped that the program passes to a call? */
+/* memory.h: checks whether memory that the program passes to a call is mapped. */
 #ifndef FRED_RECORD_MEMORY_H
 #define FRED_RECORD_MEMORY_H
 
