@@ -15,8 +15,8 @@
  */
 int spin_here(const ucontext_t *uc);
 /*
- * Is there one in this text? Only what certainly is: it looks at memory that stays where it is, and writes nothing, or
- * but tries to take a lock there by an atomic instruction.
+ * Is there such a loop in this text? Only certain ones count: they look at memory at a fixed place, and write nothing,
+ * or only try to take a lock there by an atomic instruction.
  */
 int spin_in_text(const uint8_t *from, const uint8_t *end);
 

@@ -93,9 +93,9 @@ uint64_t xlate_enter(struct xlate *x, uint64_t pc);
 void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out);
 const uint64_t *xlate_arrivals(const struct xlate *x); /* so far; from now on, too */
 const uint64_t *xlate_branches(const struct xlate *x);
-/* In hit and arrived: the address to go on at, as xlate_enter has one. */
+/* In hit and arrived: the address to go on at, as returned by xlate_enter. */
 uint64_t xlate_again(const struct xlate *x);
-/* The pieces of its own memory; how many. */
+/* The pieces of the translator's own memory. Returns how many. */
 #define XLATE_MAPS 9
 struct xlate_map {
 	uint64_t addr, len;
@@ -116,7 +116,7 @@ xlate_native_top(struct xlate *x); /* the highest stack pointer of those since t
  * registers are the program's. 0: the fault is not of such an instruction.
  */
 uint64_t xlate_original(const struct xlate *x, uint64_t code);
-/* Pairs of words: translated code, and the instruction that it is a copy of. *n: how many. */
+/* Pairs of words: an address of translated code, and of the instruction that it is a copy of. *n: how many. */
 const uint64_t *xlate_marks(const struct xlate *x, const uint32_t **n);
 /* The thread has left the translated code. NULL is fine. */
 void xlate_free(struct xlate *x);
