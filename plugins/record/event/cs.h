@@ -41,7 +41,7 @@ static inline void cs_locked(struct thr *t) /* t has taken a mutex */
 		cs_acquire(t);
 }
 
-static inline void cs_unlocked(struct thr *t) /* after the stamped record of the release */
+static inline void cs_unlocked(struct thr *t) /* to be called after the stamped record of the release */
 {
 	/* a mutex from before the second thread was not counted */
 	if (t->mutexes)
