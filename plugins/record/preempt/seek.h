@@ -105,13 +105,13 @@ static inline uint64_t seek_work_ns(const struct seek *s)
 		       : 0;
 }
 
-/* Of a stack slot, half may be what someone left there. */
+/* The bits that must be as recorded: of a stack slot, half may be left over from the recorder or the kernel. */
 static inline uint64_t seek_mask(unsigned must)
 {
 	return (must & 1 ? 0xffffffffull : 0) | (must & 2 ? 0xffffffffull << 32 : 0);
 }
 
-/* Is this value of word i as recorded, in what must be? */
+/* Is this value of word i as recorded, in the bits that must be? */
 static inline int seek_same(const struct seek *s, uint32_t i, uint64_t v)
 {
 	return !((v ^ s->want[i]) & seek_mask(s->must[i]));
