@@ -8,7 +8,10 @@
 void thread_init(void);
 void thread_find_rseq(void);
 void thread_leave_rseq(void);
-/* As the kernel does it, which does not mind when the memory is gone; it may be shared with other processes. */
+/*
+ * Clears the word at a thread's end and wakes its waiters, as the kernel does. It is no error when the memory is gone;
+ * it may be shared with other processes.
+ */
 void thread_clear_word(uint32_t *word);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
