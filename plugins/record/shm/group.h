@@ -19,7 +19,7 @@ void group_yield(struct thr *t); /* leaves, and enters again after others that w
 void group_fault(void); /* the process has looked at a page */
 int group_wanted(void); /* does another process wait for the turn? */
 void group_fork_child(void);
-/* One of the group's numbers for memory that it shares: a file's device and inode, or 0, 0: a new one. */
+/* A new number of the group's for memory that it shares: of a file with this device and inode, or 0, 0: anonymous. */
 uint32_t group_region(uint64_t dev, uint64_t ino);
 int group_has_region(uint64_t dev,
 		     uint64_t ino); /* has a process of this one's group mapped that file to write there? */
@@ -96,8 +96,8 @@ long sys_put(void *to, const void *from, size_t n); /* into memory of the progra
 long spare_place(long len); /* replay: for so many bytes where no program's mapping comes */
 int pages_grown(uint64_t page); /* replay: zeros in a file's page after the end that it had; 0: of no such mapping */
 /*
- * Replay: a copy's own of what a fork would share with it: made in the copy while its original stands, and taken
- * there. NULL: there is nothing of that kind.
+ * Replay: gives a copy its own memory in place of what a fork would share with the original: made in the copy while its
+ * original is stopped, and taken there. NULL: there is no such memory.
  */
 struct alias_own;
 struct alias_own *alias_own_make(void);
