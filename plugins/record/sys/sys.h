@@ -74,24 +74,27 @@ void vdso_auxv_opened(const char *path, long fd); /* fd: the result of an open *
 void vdso_auxv_read(long nr, const long *a, long ret); /* recording, after a call; only if G.auxv_files */
 
 /* --- sys.c --- */
-/* One by int 0x80, whose numbers and structures are those of 32-bit programs: refused, with a note. */
+/* A call by int 0x80, whose number and structures are those of 32-bit programs: refused, with a note. */
 long sys_refuse_32bit(struct thr *t, long nr);
-/* The operands of a call's record: number, arguments, check of the inputs. Gives how many. */
+/* The operands of a call's record: number, arguments, checksum of the inputs. Returns how many. */
 unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t check);
-/* The two records of a call, recording: SYS, and SYSRET with the k pieces of v. */
+/* Recording: writes the two records of a call: SYS, and SYSRET with the k pieces of v. */
 void sys_rec(struct thr *t, const uint64_t *op, unsigned n);
 void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k);
-/* The same of a call that may have read from a file. */
+/* As sys_rec_ret, for a call that may have read from a file. */
 void sys_rec_ret_of(struct thr *t, long nr, const long *a, long ret, const struct piece *v, int k);
-/* The same for a call that takes effect before another thread runs, in a serial recording too: no output. */
+/*
+ * As sys_rec and sys_rec_ret, for a call without output that takes effect before another thread runs, in a serial
+ * recording too.
+ */
 void sys_rec_stay(struct thr *t, const uint64_t *op, unsigned n);
 void sys_rec_ret_point(struct thr *t, long ret);
-/* The same, replaying: compares; fills in the outputs and gives the result. */
+/* Replaying: compares the SYS record; takes the SYSRET record, fills in the outputs and returns the result. */
 void sys_replay(struct thr *t, const uint64_t *op, unsigned n);
 long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, const uint32_t *before);
-/* The same of a call without outputs, after sys_replay(): the turn goes on meanwhile. */
+/* As sys_replay_ret, for a call without outputs: the turn goes on meanwhile. */
 long sys_replay_end(struct thr *t, const long *a);
-/* Replay: the next record is the call's result, and *ret that. */
+/* Replay: is the next record the call's result? Then *ret is that. */
 int sys_result_ahead(const struct thr *t, long *ret);
 /* A recordable call: results from the kernel when recording, from the log when replaying. */
 long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a);
@@ -103,25 +106,29 @@ long sys_refuse(struct thr *t, long nr);
 uint32_t sys_check_inputs(const struct sys_info *s, const long *a);
 /* before: what the value-result lengths were before the call; the kernel reports the full ones */
 void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before);
-/* The pieces that a call with this result wrote, into v[PIECES]. Gives how many. */
+/* The pieces of memory that a call with this result wrote, into v[PIECES]. Returns how many. */
 int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v);
-/* What a call that is being made may write to, as far as its arguments alone tell that. */
+/* The memory that a call in progress may write to, as far as its arguments alone tell. */
 int sys_out_room(const struct sys_info *s, const long *a, struct piece *v);
-/* How many of n bytes an iovec holds. */
+/* How many of the first n bytes the iovec has room for. */
 uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
-/* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
-
 /* A real call that may wait, between wait_begin and wait_end: the recorder's own signal does not end it (sys_again.c).
  */
 long sys_wait_call(struct thr *t, long nr, const long *a);
-/* What is left of it after such a signal (sys_rest.c). ret: what it has given; control_room: what was asked before. */
+/*
+ * Does what such a signal has left of the call (sys_rest.c). ret: what the call has returned; control_room: as before
+ * the call.
+ */
 long sys_wait_rest(struct thr *t, long nr, const long *a, long ret, uint64_t control_room);
 uint64_t sys_control_room(long nr, const long *a); /* bytes of control data that a message has room for */
 int sys_answers_at_once(long nr, const long *a); /* it keeps the turn as one of CLASS_QUICK does: by its descriptor */
-/* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
+/*
+ * Recorded one thread at a time: lets others run if the thread yields or asks for the time again and again, since it
+ * may wait for them.
+ */
 void sys_let_others(struct thr *t, long nr);
-/* How long does a call sleep that does nothing else? In ns; 0: it is none, or it is not known. */
+/* The time in ns for which a call sleeps that does nothing else; 0: it is no such call, or the time is not known. */
 uint64_t sys_sleep_ns(long nr, const long *a);
 /* The other signal mask with which a call waits, and runs handlers; NULL: none. */
 const uint64_t *sys_waits_with(long nr, const long *a);
@@ -196,7 +203,7 @@ long limits_call(struct thr *t, const struct sys_info *s, long nr, const long *a
 void limits_before_exec(void); /* the kernel's own are now those that the program has set */
 
 /* --- seccomp.c --- */
-/* seccomp(2): the program's own filters are kept and run by the recorder. */
+/* seccomp(2): the recorder stores and evaluates the program's own filters. */
 sys_call seccomp_call;
 int seccomp_mode(void); /* as prctl(PR_GET_SECCOMP) gives it */
 #define SECCOMP_STRICT (~0u) /* thr.filter: SECCOMP_MODE_STRICT */
@@ -225,7 +232,7 @@ void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
 void sys_show(struct thr *t, long nr, const long *a, long ret);
 uint32_t sys_shown(unsigned long fd); /* replay: one of those, of somebody who watches: which; 0: not */
 void sys_show_copied(uint64_t stamp, unsigned long fd, const void *p, uint64_t n); /* replay: this went there */
-/* Recording: what a file is, of which several descriptors may be: three words. -1: there is no such descriptor. */
+/* Recording: identifies a file, which may have several descriptors, by three words. -1: there is no such descriptor. */
 int sys_show_identify(long fd, uint64_t *id);
 /* 1: the recording's standard output, 2: its error, 0: neither. When both are the same file, error_first decides. */
 uint32_t sys_show_output(long fd, int error_first);
