@@ -146,10 +146,12 @@ enum replay_flags {
 
 enum replay_cmd {
 	REPLAY_CMD_RUN = 0,
-	REPLAY_CMD_SNAP = 1, /* fork a copy that leaves the timeline: cmd_result is its pid or -errno */
+	/*
+	 * Fork a copy that leaves the timeline: one thread, calls go straight to libc, nothing is compared. cmd_result
+	 * is its PID or -errno.
+	 */
+	REPLAY_CMD_SNAP = 1,
 };
-
-/* A copy made by REPLAY_CMD_SNAP: one thread, calls go straight to libc, nothing is compared. */
 
 struct replay_diverge {
 	uint32_t thread; /* ordinal */
