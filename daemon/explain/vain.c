@@ -12,137 +12,10 @@
 #include "chain/inspect.h"
 #include "explain/condition_search.h"
 #include "explain/failure.h"
+#include "explain/wake.h"
 #include "flow/flow.h"
 #include "rlog/rlog.h"
 #include "timetravel/cursor_int.h"
-
-/* What one event of another thread gives. */
-static const struct {
-	uint8_t kind;
-	const char *const *calls;
-} wakes[] = {
-	{RLOG_COND_SIGNAL, (const char *const[]){"pthread_cond_signal", "cnd_signal", NULL}},
-	{RLOG_COND_BROADCAST, (const char *const[]){"pthread_cond_broadcast", "cnd_broadcast", NULL}},
-	{RLOG_SEM_POST, (const char *const[]){"sem_post", NULL}},
-};
-
-static bool waits_for_others(uint32_t kind)
-{
-	return kind == RLOG_COND_WAIT || kind == RLOG_SEM_WAIT;
-}
-
-static bool is_wake(const struct reader_event *ev, uint8_t hash)
-{
-	for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
-		if (ev->rec.kind == wakes[i].kind)
-			return (ev->rec.flags & RF_H) && ev->rec.hash == hash;
-	return false;
-}
-
-/* Into the state before an event. 0; 1: its thread has none there; -1. */
-static int to_event(struct explain *x, uint64_t n, struct err *e)
-{
-	struct err why;
-	int r = cursor_goto_end(&x->t, n - 1, &why);
-
-	if (r >= 0)
-		return r;
-	if (why.kind == ERR_CANCELLED) {
-		*e = why;
-		return -1;
-	}
-	log_info("event %llu: %s", (unsigned long long)n, why.text);
-	return 1;
-}
-
-#define EVENTS_BACK 8u
-
-/* As to_event, of an event of the thread, or of one before: what it does in a call of the kernel has no state in front
- * of it. */
-static int to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct err *e)
-{
-	struct timeline_where w;
-	int r = to_event(x, n, e);
-
-	for (unsigned tries = 0; r == 1 && tries < EVENTS_BACK && --n > nav_first(&x->nav);) {
-		if (timeline_find(x->nav.t.tl, n, &w, e))
-			return -1;
-		if (w.thread != thread || w.process != x->process)
-			continue;
-		r = to_event(x, n, e);
-		tries++;
-	}
-	return r;
-}
-
-/*
- * The event has the hash of the object, which is short: is it another one's? The call's first argument says it, where
- * the program has a state in front of the event.
- */
-static bool is_of_another(struct explain *x, uint64_t n, uint64_t object)
-{
-	struct user_regs_struct r;
-	struct err ignored;
-
-	return !to_event(x, n, &ignored) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored) && r.rdi != object &&
-	       visibility_is_shim(&x->t.visibility, r.rip) &&
-	       rlog_hash_addr((const void *)(uintptr_t)r.rdi) == rlog_hash_addr((const void *)(uintptr_t)object);
-}
-
-/* The last wake-up of the object by another thread, up to the event v->until. 0: none. */
-static uint64_t last_wake(struct explain *x, const struct vain *v)
-{
-	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)v->object);
-	struct timeline_event ev;
-	struct err ignored;
-
-	for (uint64_t n = v->until; v->object && n > nav_first(&x->nav); n--)
-		if (!timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.where.process == x->process &&
-		    ev.where.thread != v->thread && is_wake(&ev.ev, hash) && !is_of_another(x, n, v->object))
-			return n;
-	return 0;
-}
-
-/* Was the thread in a wait for the object just before event n? */
-static bool waited_at(struct explain *x, uint32_t thread, uint64_t object, uint64_t n)
-{
-	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)object);
-	struct timeline_event ev;
-	struct err ignored;
-
-	n = failure_event_before(x, thread, n);
-	return n && !timeline_read(x->nav.t.tl, n, &ev, &ignored) && waits_for_others(ev.ev.rec.kind) &&
-	       (ev.ev.rec.flags & RF_H) && ev.ev.rec.hash == hash && !is_of_another(x, n, object);
-}
-
-static bool others_waited_at(struct explain *x, const struct vain *v, uint64_t n)
-{
-	for (uint32_t i = 1; i < RLOG_MAX_THREADS && target_tid(&x->nav.t, i) > 0; i++)
-		if (i != v->thread && waited_at(x, i, v->object, n))
-			return true;
-	return false;
-}
-
-static bool is_broadcast(struct explain *x, uint64_t n)
-{
-	struct timeline_event ev;
-	struct err ignored;
-
-	return !timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.ev.rec.kind == RLOG_COND_BROADCAST;
-}
-
-/*
- * May the thread have been woken, and not have gone on since? One whose time was up has not. Nor has one whose mutex is
- * free, if there was another one to be woken.
- */
-static bool may_be_woken(struct explain *x, const struct vain *v, uint64_t wake)
-{
-	if (v->uncertain && v->limited)
-		return true;
-	if (v->bad || wake < v->wait)
-		return false;
-	return v->uncertain || is_broadcast(x, wake) || !others_waited_at(x, v, wake);
-}
 
 /* ---- what it waits for ---- */
 
@@ -198,7 +71,7 @@ static int read_reason(struct explain *x, struct reason *r, struct err *e)
 static int to_test(struct explain *x, const struct vain *v, const struct reason *r, struct err *e)
 {
 	bool ignored;
-	int got = to_event_of(x, v->thread, v->wait, e);
+	int got = wake_to_event_of(x, v->thread, v->wait, e);
 
 	if (!got && r->caller)
 		got = flow_last_write(x, r->caller, 8, 0, &ignored, e);
@@ -213,7 +86,7 @@ static int to_test(struct explain *x, const struct vain *v, const struct reason 
 static int tell_wake(struct explain *x, const struct vain *v, uint64_t wake, struct err *e)
 {
 	struct inspect p = {0};
-	int r = to_event(x, wake, e);
+	int r = wake_to_event(x, wake, e);
 
 	if (r)
 		return r;
@@ -263,7 +136,8 @@ static void move_last(struct chain *chain, size_t others)
 }
 
 /* What it waited for was there: since it had looked, or all the time while it slept. */
-static int came_unseen(struct explain *x, const struct vain *v, const struct reason *r, uint64_t wake, struct err *e)
+static int came_unseen(struct explain *x, const struct vain *v, const struct reason *r, const struct wake *wake,
+		       struct err *e)
 {
 	cleanup_free char *text = r->c.negated ? str_fmt("!(%s)", r->c.text) : xstrdup(r->c.text);
 	int got = condition_turned(x, text, r->frozen, "", v->bad, e);
@@ -278,17 +152,20 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 		explain_cut(x, x->chain.n - 1);
 		return 1;
 	}
-	if (wake <= v->wait && last->at.event >= v->wait) {
+	if (wake->n <= v->wait && last->at.event >= v->wait) {
 		explain_end(x, END_WAKE_UP, "what thread %u waits for came while it waited, but nothing woke it",
 			    v->thread);
 		return 0;
 	}
-	if (wake > v->wait) {
-		got = tell_wake(x, v, wake, e);
+	if (wake->n > v->wait) {
+		got = tell_wake(x, v, wake->n, e);
 		explain_end(x, END_WAKE_UP,
-			    others_waited_at(x, v, wake)
-				    ? "what thread %u waited for had come, but the wake-up went to another thread"
-				    : "what thread %u waited for had come, but the wake-up came when it had given up",
+			    wake->others == WAITED ? "what thread %u waited for had come, but the wake-up went to "
+						     "another thread"
+			    : wake->others	   ? "what thread %u waited for had come, but the wake-up did not "
+						     "wake it"
+						   : "what thread %u waited for had come, but the wake-up came when "
+						     "it had given up",
 			    v->thread);
 		return got < 0 ? -1 : 0;
 	}
@@ -297,16 +174,39 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 	return got < 0 ? -1 : 0;
 }
 
+/* Nothing is known of what it waits for: the last wake-up. */
+static int only_wake(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
+{
+	int was = wake->n < v->wait ? wake_waited_at(x, v->thread, v->object, wake->n, e) : WAITED_NOT, got;
+
+	if (was < 0)
+		return -1;
+	got = tell_wake(x, v, wake->n, e);
+	if (!got)
+		explain_end(x, END_WAKE_UP,
+			    wake->others == WAITED ? "the wake-up went to another thread"
+			    : wake->others	   ? "the wake-up did not wake thread %u"
+			    : wake->n > v->wait	   ? "the wake-up came when thread %u had given up"
+			    : was == WAITED	   ? "thread %u was woken here for the last time, and waited again"
+			    : v->semaphore	   ? "the semaphore was posted here for the last time, and thread %u "
+						     "waits for one post more"
+						   : "the wake-up came before thread %u waited",
+			    v->thread);
+	return got;
+}
+
 int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 {
 	size_t before = x->chain.n;
-	uint64_t wake = last_wake(x, v);
+	struct wake wake = {0};
 	struct reason r = {0};
 	int got, told;
 
-	if (may_be_woken(x, v, wake))
+	if (wake_read(x, v, &wake, e))
+		return -1;
+	if (wake.may_have_woken)
 		return 1;
-	got = to_event_of(x, v->thread, v->wait, e);
+	got = wake_to_event_of(x, v->thread, v->wait, e);
 	if (!got)
 		got = read_reason(x, &r, e);
 	if (!got) {
@@ -314,24 +214,12 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 		if (!got)
 			explain_end(x, END_TRANSITION, "the statement turned what thread %u waits for", v->thread);
 		else if (got > 0)
-			got = came_unseen(x, v, &r, wake, e);
+			got = came_unseen(x, v, &r, &wake, e);
 	}
-	if (got > 0 && wake) {
-		bool was_woken = wake < v->wait && waited_at(x, v->thread, v->object, wake),
-		     other = wake > v->wait && others_waited_at(x, v, wake);
-
-		got = tell_wake(x, v, wake, e);
-		if (!got)
-			explain_end(x, END_WAKE_UP,
-				    other	     ? "the wake-up went to another thread"
-				    : wake > v->wait ? "the wake-up came when thread %u had given up"
-				    : was_woken	     ? "thread %u was woken here for the last time, and waited again"
-				    : v->semaphore   ? "the semaphore was posted here for the last time, and thread %u "
-						       "waits for one post more"
-						     : "the wake-up came before thread %u waited",
-				    v->thread);
-	} else if (!got && wake && wake < v->wait) {
-		told = tell_wake(x, v, wake, e);
+	if (got > 0 && wake.n) {
+		got = only_wake(x, v, &wake, e);
+	} else if (!got && wake.n && wake.n < v->wait) {
+		told = tell_wake(x, v, wake.n, e);
 		if (!told)
 			move_last(&x->chain, x->chain.n - 1 - before);
 		got = told < 0 ? -1 : 0;
@@ -345,7 +233,7 @@ int vain_is_satisfied(struct explain *x, const struct vain *v, struct err *e)
 {
 	struct reason r = {0};
 	struct inspect p = {0};
-	int is = 0, got = to_event_of(x, v->thread, v->wait, e);
+	int is = 0, got = wake_to_event_of(x, v->thread, v->wait, e);
 
 	if (!got)
 		got = read_reason(x, &r, e);
@@ -387,7 +275,7 @@ int vain_explain_timeout(struct explain *x, struct err *e)
 	struct stop stop;
 
 	if (v.wait > nav_total(&x->nav) || timeline_read(x->nav.t.tl, v.wait, &ev, e) ||
-	    !waits_for_others(ev.ev.rec.kind))
+	    !wake_is_waited_for(ev.ev.rec.kind))
 		return 1;
 	if (explain_regs(x, tid, &r, e))
 		return -1;

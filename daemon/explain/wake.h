@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wake.h: the events by which threads wake each other: conditions are signalled, semaphores are posted. An event has a
+ * short hash of its object only: whose it is, the state in front of it tells, if there is one.
+ */
+#ifndef FRED_EXPLAIN_WAKE_H
+#define FRED_EXPLAIN_WAKE_H
+
+#include "explain/vain.h"
+
+/* Is it the event of a wait for what another thread does? kind: of the recording (rlog.h). */
+bool wake_is_waited_for(uint32_t kind);
+
+/* Into the state before an event. 0; 1: its thread has none there; -1: cancelled. */
+int wake_to_event(struct explain *x, uint64_t n, struct err *e);
+/* As wake_to_event, of an event of the thread, or of one before: what it does in a call of the kernel has no state in
+ * front of it. */
+int wake_to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct err *e);
+
+enum waited { WAITED_NOT, WAITED, WAITED_UNKNOWN };
+
+/* Was the thread in a wait for the object just before event n? enum waited; -1. */
+int wake_waited_at(struct explain *x, uint32_t thread, uint64_t object, uint64_t n, struct err *e);
+
+/* What is known of the last wake-up. */
+struct wake {
+	uint64_t n; /* the event; 0: there is none */
+	enum waited others; /* other threads waited for the object then; not asked for one before v->wait */
+	bool may_have_woken; /* the thread, which has not gone on since; or it is not known */
+};
+
+/* The last wake-up of v->object by another thread. 0; -1: cancelled, or the recording cannot be read. The cursor may
+ * stand anywhere afterwards. */
+int wake_read(struct explain *x, const struct vain *v, struct wake *w, struct err *e);
+
+#endif
