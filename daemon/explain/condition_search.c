@@ -440,6 +440,10 @@ int condition_turned(struct explain *x, const char *text, const char *frozen, co
 	}
 	if (got < 0 && (e->kind == ERR_CANCELLED || gdb_dead(x->g)))
 		return -1;
+	if (got < 0 || got == WATCH_NO_SYMBOL) {
+		log_info("`%s': %s", frozen, e->text);
+		return CONDITION_UNKNOWN;
+	}
 	if (got || !is_turn(&t, owner)) {
 		drop_transition(&t);
 		return 1;
