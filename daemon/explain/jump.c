@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* jump.c: a call, a jump or a return to an address without code. */
-#include <string.h>
-
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "chain/inspect.h"
 #include "explain/failure.h"
 #include "flow/flow.h"
+#include "insn/next.h"
 #include "timetravel/cursor_int.h"
 
 #define TABLE_INSNS 4u /* of an entry of a procedure linkage table */
@@ -30,15 +29,12 @@ static bool through_table(struct explain *x, const struct user_regs_struct *r, u
 	return false;
 }
 
-/* Where a direct call goes to. */
+/* Where a direct call goes to; 0: it is none. */
 static uint64_t direct_target(const struct insn *i, uint64_t pc)
 {
-	int32_t away;
+	struct insn_next next = insn_next(i->code, i->n, pc);
 
-	if (i->n < 5 || i->code[0] != 0xe8)
-		return 0;
-	memcpy(&away, i->code + 1, sizeof(away));
-	return pc + 5 + (uint64_t)(int64_t)away;
+	return next.kind == NEXT_CALL ? next.target : 0;
 }
 
 /*
@@ -72,24 +68,37 @@ static uint64_t call_before(struct explain *x, const struct user_regs_struct *no
 #define JUMPS_MOST 16u
 #define ENTRY_INSNS 1000u /* of a function, in the order in which they lie */
 
-/* The indirect jumps of the function at entry. */
+/*
+ * The indirect jumps of the function at entry, which ends with an instruction that does not go on to the next one, if
+ * no jump before it goes beyond.
+ */
 static void add_jumps(struct explain *x, uint64_t entry, struct breaks *b)
 {
 	struct user_regs_struct r = {.rip = entry};
 	uint8_t code[INSN_BYTES];
+	uint64_t beyond = 0;
 	unsigned jumps = 0;
 	struct insn_loc l;
 	struct err ignored;
 	struct insn i;
 
 	for (unsigned n = 0; n < ENTRY_INSNS && jumps < JUMPS_MOST; n++) {
-		if (explain_insn(x, &r, code, &i, &ignored) || !insn_len(&i))
+		struct insn_next next;
+
+		if (explain_insn(x, &r, code, &i, &ignored))
 			return;
+		next = insn_next(code, i.n, r.rip);
 		if (insn_kind(&i) == INSN_JUMP && insn_operands(&i, &l, 1)) {
 			breaks_add(b, r.rip, 0);
 			jumps++;
 		}
-		r.rip += insn_len(&i);
+		if ((next.kind == NEXT_BRANCH || next.kind == NEXT_JUMP) && next.target > beyond &&
+		    next.target - entry < ENTRY_INSNS * INSN_BYTES)
+			beyond = next.target;
+		r.rip += next.len;
+		if (!next.len ||
+		    (next.kind != NEXT_FOLLOWS && next.kind != NEXT_CALL && next.kind != NEXT_BRANCH && r.rip > beyond))
+			return;
 	}
 }
 
