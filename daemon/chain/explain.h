@@ -37,6 +37,7 @@ struct explain_ways {
 struct explain_overrun {
 	struct timeline_point at;
 	uint64_t lo, len;
+	uint64_t hit; /* a byte that it wrote there */
 	size_t steps;
 };
 

@@ -168,7 +168,8 @@ int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e)
 	else
 		tell_write(&p, &d);
 	if (!r && d.kind == BROKEN_END)
-		x->overrun = (struct explain_overrun){p.at, d.header + sizeof(struct heap_block), d.size, x->chain.n};
+		x->overrun =
+			(struct explain_overrun){p.at, d.header + sizeof(struct heap_block), d.size, d.at, x->chain.n};
 	inspect_close(&p);
 	x->found = true;
 	if (!r && d.kind == BROKEN_LINK)

@@ -5,13 +5,13 @@
  * are gone through backwards; one is it if it compares exactly the address that the write used, or the index of which
  * that was computed: the same number alone may be another one's.
  */
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "chain/condition.h"
 #include "explain/failure.h"
+#include "explain/small_block.h"
 #include "flow/flow_int.h"
 #include "insn/flow.h"
 #include "timetravel/cursor_int.h"
@@ -316,76 +316,6 @@ static int search(struct explain *x, struct err *e)
 	return r;
 }
 
-/*
- * Does the statement of p access a member of an object that begins where the block does, and is larger than the block,
- * so that the write is inside of it? Its size, else 0.
- */
-static uint64_t size_meant(struct explain *x, struct inspect *p, const struct write *w)
-{
-	const char *text = json_string_value(json_object_get(p->location, "text"));
-
-	for (const char *s = text; s && (s = strstr(s, "->")); s += 2) {
-		const char *from = s;
-		uint64_t v, len;
-
-		while (from > text && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
-			from--;
-		if (from < s && !(from > text && strchr(".>", from[-1]))) {
-			cleanup_free char *name = xstrndup(from, (size_t)(s - from)),
-					  *size = str_fmt("sizeof(*%s)", name);
-
-			if (inspect_number(p, p->user, name, &v) && v == x->overrun.lo &&
-			    inspect_number(p, p->user, size, &len) && len > x->overrun.len && w->addr >= v &&
-			    w->addr + w->len <= v + len)
-				return len;
-		}
-	}
-	return 0;
-}
-
-/* The write past the end of a block was inside of the object that the block is for: to its allocation. 0: the chain
- * ends there; 1: it was not; -1. */
-static int too_small(struct explain *x, struct err *e)
-{
-	struct inspect p = {0};
-	struct object o = {0};
-	uint64_t size = 0;
-	struct write w;
-	bool ignored;
-	int r;
-
-	if (cursor_goto_point(&x->t, &x->overrun.at, e))
-		return -1;
-	w = what_is_written(x, e);
-	if (!w.addr)
-		return 1;
-	if (inspect_open(&p, x, e)) {
-		inspect_close(&p);
-		return -1;
-	}
-	if (inspect_block(p.copy, x->overrun.lo, &o) && o.lo == x->overrun.lo)
-		size = size_meant(x, &p, &w);
-	if (size <= o.len) /* the array that was meant is the first member */
-		size = 0;
-	inspect_close(&p);
-	if (!size)
-		return 1;
-	r = flow_last_write(x, o.header, 8, 0, &ignored, e);
-	if (r)
-		return r < 0 ? -1 : 1;
-	if (inspect_open(&p, x, e)) {
-		inspect_close(&p);
-		return -1;
-	}
-	inspect_look_past(&p, x->overrun.len, false);
-	inspect_step(&p, STEP_ALLOC, NULL, NULL, NULL,
-		     "%s allocated the block of %llu bytes here, to which a pointer to a type of %llu bytes leads",
-		     inspect_function(&p, 0), (unsigned long long)x->overrun.len, (unsigned long long)size);
-	inspect_close(&p);
-	explain_end(x, END_COMPUTED, "the block is smaller than the type of the pointer to it");
-	return 0;
-}
-
 int because_of_guard(struct explain *x, struct err *e)
 {
 	uint64_t until = x->until;
@@ -403,7 +333,7 @@ int because_of_guard(struct explain *x, struct err *e)
 		explain_cut(x, before);
 		explain_reopen(x);
 		explain_limit(x, GUARD_WORK);
-		r = too_small(x, e);
+		r = because_of_small_block(x, e);
 		if (!r) {
 			x->until = until;
 			return 0;

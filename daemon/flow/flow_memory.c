@@ -163,7 +163,7 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 			     "this wrote past the end of %s (%llu bytes), and so to %s: it was %s, became %s",
 			     meant.name, (unsigned long long)meant.len, name, before, after);
 	if (!f->trial && f->l.addr >= meant.lo + meant.len)
-		f->x->overrun = (struct explain_overrun){p->at, meant.lo, meant.len, f->x->chain.n};
+		f->x->overrun = (struct explain_overrun){p->at, meant.lo, meant.len, f->l.addr, f->x->chain.n};
 	if (p->to_copy) {
 		int turned = turn_to_length(f, p, &copy, e);
 
