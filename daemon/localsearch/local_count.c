@@ -91,8 +91,7 @@ static int walk_ended(void *ctx, struct trace *t, bool *ended, struct err *e)
 {
 	struct local *l = ctx;
 
-	*ended = true;
-	return l->ops->ended ? l->ops->ended(l->ctx, t, ended, e) : 0;
+	return l->ops->ended(l->ctx, t, ended, e);
 }
 
 static bool walk_cancelled(void *ctx)
@@ -443,7 +442,7 @@ bool local_is_in_recorder(struct local *l, struct trace *t)
 
 bool local_can_walk(const struct local *l)
 {
-	return l->p->walk && l->p->end_watch && !l->p->no_forks && l->ops->leave;
+	return l->p->walk && l->p->end_watch && !l->p->no_forks && l->ops->leave && l->ops->ended;
 }
 
 /* The stretch in which it turns, by the gaps between them; then by its branches. *c: those. enum counted, or -1. */

@@ -20,8 +20,10 @@ struct later {
 	uint64_t changes; /* so many in all */
 	uint64_t turn; /* the last one that turned it from good to bad; 0: none did */
 	uint64_t sum, turn_sum; /* of what the words held after each of them, after those up to `turn` */
+	uint64_t end_sum; /* of what they held at the end of the segment */
 	bool good; /* it has become good again, and was not bad since */
 	bool end; /* it came to the end of the segment */
+	bool quiet; /* nothing was written to them on the way, not even what they held */
 };
 
 /* The last change turned it; not by what is undone within its statement. */
@@ -44,16 +46,20 @@ static int put(struct local *l, struct trace *copy, bool bad, struct later *a, s
 /* From change to change, to the end of the segment or of the time; with `first`, to a good state at most. */
 static int look_ahead(struct local *l, struct trace *copy, bool first, struct later *a, struct err *e)
 {
-	uint64_t done;
+	uint64_t done, hits = l->r->hits, begin_sum = 0;
 	struct trace_words words;
 	enum local_move how;
 	bool bad;
 
 	*a = (struct later){0};
+	local_add_contents(l, copy, &begin_sum);
 	while (local_watchable(l)) {
 		if (local_advance(l, copy, LOCAL_HIT, 1, 0, &done, &how, e))
 			return -1;
 		a->end = how == LOCAL_ENDED;
+		if (a->end)
+			local_add_contents(l, copy, &a->end_sum);
+		a->quiet = hits == l->r->hits && a->end_sum == begin_sum;
 		if (how != LOCAL_MOVED)
 			return 0;
 		if (local_evaluate(l, copy, &bad, &words, e))
@@ -69,24 +75,29 @@ static int look_ahead(struct local *l, struct trace *copy, bool first, struct la
 	return 0;
 }
 
-/* The left end goes on by so many changes. *sum: as in struct later. 1: the thread does not make so many. */
-static int go_on(struct local *l, uint64_t changes, uint64_t *sum, struct err *e)
+/*
+ * t goes on by so many changes. *sum: as in struct later, also of those before. 1: the thread does not make so many; then
+ * *end_sum is as there, unless it died.
+ */
+static int go_on(struct local *l, struct trace *t, uint64_t changes, uint64_t *sum, uint64_t *end_sum, struct err *e)
 {
-	*sum = 0;
 	while (changes--) {
 		struct trace_words before = l->words, words;
 		enum local_move how;
 		uint64_t done;
 		bool bad;
 
-		if (local_advance(l, &l->left, LOCAL_HIT, 1, 0, &done, &how, e) ||
-		    (how != LOCAL_EXITED && local_evaluate(l, &l->left, &bad, &words, e)))
+		if (local_advance(l, t, LOCAL_HIT, 1, 0, &done, &how, e))
 			return -1;
-		if (!done || how == LOCAL_EXITED)
+		*end_sum = 0;
+		if (how == LOCAL_ENDED)
+			local_add_contents(l, t, end_sum);
+		if (how != LOCAL_MOVED)
 			return 1;
-		l->place.changes++;
+		if (local_evaluate(l, t, &bad, &words, e))
+			return -1;
 		l->words = words;
-		local_add_contents(l, &l->left, sum);
+		local_add_contents(l, t, sum);
 		if (!changes) /* those that are watched for the last one tell what it was */
 			l->words = before;
 	}
@@ -94,26 +105,52 @@ static int go_on(struct local *l, uint64_t changes, uint64_t *sum, struct err *e
 }
 
 /*
- * Goes on to the last transition that the copy has met. A processor may miss the hit of a debug register once in
- * millions, on a virtual machine at least: both ways must have been the same. 1: they were not; the left end is where
- * it was.
+ * A processor may miss the hit of a debug register once in millions, on a virtual machine at least: the way to the end
+ * is gone once more, from change number a->turn, where `from` stands and l->words are what is watched next. 1: it was
+ * not the same.
  */
+static int rest_is_same(struct local *l, struct trace *from, const struct later *a, struct err *e)
+{
+	uint64_t sum = a->turn_sum, end_sum = 0, rest = a->changes - a->turn;
+	struct trace copy;
+	int r;
+
+	if (local_fork(l, from, &copy, e))
+		return -1;
+	copy.aside = true;
+	r = go_on(l, &copy, rest + 1, &sum, &end_sum, e);
+	trace_kill(&copy);
+	return r < 0 ? -1 : r != 1 || sum != a->sum || end_sum != a->end_sum;
+}
+
+/* Goes on to the last transition that the copy has met. 1: the way was not the same; the left end is where it was. */
 static int go_to_turn(struct local *l, const struct later *a, struct err *e)
 {
 	struct trace_local_place place = l->place;
-	struct trace_words words = l->words;
+	struct trace_words words = l->words, watched, rest;
+	uint64_t sum = 0, end_sum = 0;
 	struct trace here;
-	uint64_t sum;
+	bool bad;
 	int r;
 
 	if (local_fork_left(l, &here, e))
 		return -1;
-	r = go_on(l, a->turn, &sum, e);
-	if (r < 0 || (!r && sum == a->turn_sum)) {
+	r = go_on(l, &l->left, a->turn, &sum, &end_sum, e);
+	r = r ? r : sum != a->turn_sum;
+	watched = l->words;
+	if (!r && a->end) {
+		l->left.aside = true;
+		r = local_evaluate(l, &l->left, &bad, &rest, e);
+		l->left.aside = false;
+		l->words = rest;
+		r = r ? r : rest_is_same(l, &l->left, a, e);
+		l->words = watched;
+	}
+	if (r <= 0) {
+		l->place.changes += a->turn;
 		trace_kill(&here);
 		return r;
 	}
-	log_warn("not the same changes each time: a hit of a debug register was missed");
 	local_replace_left(l, &here);
 	l->place = place;
 	l->words = words;
@@ -147,13 +184,18 @@ static int later_exactly(struct local *l, struct trace *copy, struct later *a, s
 		return -1;
 	l->r->lasts = a->end;
 	l->hurry = false;
-	if (!a->turn)
-		return 0;
-	r = go_to_turn(l, a, e);
-	if (r == 1)
+	if (a->turn) {
+		r = go_to_turn(l, a, e);
+		if (!r)
+			local_answer(l, TRACE_LOCAL_FOUND);
+	} else if (a->end && !a->quiet) {
+		l->words = after;
+		r = rest_is_same(l, &l->left, a, e);
+	}
+	if (r == 1 || !a->turn)
 		l->words = before;
-	else if (!r)
-		local_answer(l, TRACE_LOCAL_FOUND);
+	if (r == 1)
+		log_warn("not the same changes each time: a hit of a debug register was missed");
 	return r == 1 ? AGAIN : r;
 }
 

@@ -170,7 +170,8 @@ static int heard(struct trace_walk *w, struct trace *t, const struct trace_stop 
 
 	if (s->why == TRACE_EXITED)
 		return -WALK_CANNOT;
-	if (s->slots & 1u << END_SLOT) {
+	/* a processor may miss the hit: then the copy waits */
+	if (s->slots & 1u << END_SLOT || s->why == TRACE_TIMEOUT) {
 		if (w->ops->ended(w->ctx, t, &over, e))
 			return FAILED;
 		if (over)

@@ -38,7 +38,7 @@ struct trace_walk_ops {
 	 * told again. NULL: only the last changes are wanted, which the log has at the end.
 	 */
 	void (*changes)(void *ctx, const struct replay_walk *ask, uint64_t from);
-	/* Has t left its segment? Called when end_watch was written to. 0 or -1. */
+	/* Has t left its segment? Called when end_watch was written to, and now and then while it runs. 0 or -1. */
 	int (*ended)(void *ctx, struct trace *t, bool *ended, struct err *e);
 	/* Does the user want to stop? May be NULL. Ends with ERR_CANCELLED. */
 	bool (*cancelled)(void *ctx);
