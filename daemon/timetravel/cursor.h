@@ -70,6 +70,7 @@ struct cursor {
 			      (STOP_HOT); 0: no limit */
 	struct history_end history_end; /* on: the timeline ends there, and not with an event */
 	struct breaks breaks; /* what both directions stop at */
+	struct breaks_words at_stop; /* what is watched, after the change or at the breakpoint last gone back to */
 	struct cursor_calls calls;
 	bool faults; /* a fault was a stop at least once */
 	int signals; /* does the recording have signals? 0: not known yet, 1: yes, -1: no */

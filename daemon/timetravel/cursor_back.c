@@ -203,6 +203,7 @@ static int at_stop(struct cursor *t, struct stop *stop, struct err *e)
 
 	t->tid = t->in.seg.tid;
 	cursor_see_signal(t, stop);
+	breaks_look(&t->breaks, cursor_memory(t), &t->at_stop);
 	if (stop->kind == STOP_WATCH && !stop->before)
 		note_after(t, stop);
 	return stop->kind == STOP_WATCH && !stop->before ? cursor_back_step_few(t, t->tid, &back, e) : 0;

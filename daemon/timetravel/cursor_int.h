@@ -2,7 +2,7 @@
 /*
  * cursor_int.h: what the files of this folder share, and what the debugger and `explain` need besides cursor.h. The
  * layers, from below: cursor_run.c and cursor_process.c (a real process); forks.c, history_end.c; cursor.c;
- * cursor_signals.c; cursor_forth.c and cursor_back.c; cursor_calls.c; cursor_many.c, live.c and mark.c.
+ * cursor_signals.c; cursor_forth.c and cursor_back.c; mark.c; cursor_sure.c; cursor_calls.c; cursor_many.c and live.c.
  */
 #ifndef FRED_TIMETRAVEL_CURSOR_INT_H
 #define FRED_TIMETRAVEL_CURSOR_INT_H
@@ -134,6 +134,8 @@ int cursor_continue_few(struct cursor *t, struct stop *stop, struct err *e);
 int cursor_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
 int cursor_back_continue_few(struct cursor *t, struct stop *stop, struct err *e);
 int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
+/* cursor_sure.c: as cursor_back_continue_few, but finds out when a hit of a debug register was missed. */
+int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e);
 
 typedef int (*cursor_go_fn)(struct cursor *t, struct stop *stop, struct err *e);
 /* cursor_calls.c: as `go`, but stops at a caught system call, if that comes first. */

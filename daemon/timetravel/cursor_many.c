@@ -145,7 +145,7 @@ static int forth(struct cursor *t, struct stop *stop, struct err *e)
 
 static int back(struct cursor *t, struct stop *stop, struct err *e)
 {
-	return go(t, cursor_back_continue_few, true, stop, e);
+	return go(t, cursor_back_continue_sure, true, stop, e);
 }
 
 int cursor_continue(struct cursor *t, struct stop *stop, struct err *e)
