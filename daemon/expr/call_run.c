@@ -63,7 +63,7 @@ struct going {
 static int never_woken(pid_t pid, uint64_t futex, struct err *e)
 {
 	pid_t owner = blocked_owner(pid, futex);
-	uint32_t thread = owner ? segment_thread_of(pid, owner) : 0;
+	uint32_t thread = owner ? segment_thread_shown_as(pid, owner) : 0;
 
 	if (thread)
 		err_set(e, ERR_NOT_FOUND, "the call waits for the mutex 0x%llx, which thread %u has",

@@ -55,6 +55,31 @@ uint32_t segment_thread_of(pid_t pid, pid_t tid)
 	return 0;
 }
 
+/* The TID that the program knows thread i by. */
+static int32_t shown_tid(pid_t pid, const struct rlog_waits *at, uint32_t i, int32_t tid)
+{
+	uint64_t addr = at->threads + i * at->thread_size + at->at_shown_tid;
+	int32_t shown;
+
+	/* an older recorder, with which both are the same */
+	if (!at->threads || !at->at_shown_tid)
+		return tid;
+	return trace_read(pid, addr, &shown, sizeof(shown), NULL) ? 0 : shown;
+}
+
+uint32_t segment_thread_shown_as(pid_t pid, pid_t shown)
+{
+	int32_t tids[RLOG_MAX_THREADS];
+	struct rlog_waits at;
+
+	if (read_tids(pid, tids) &&
+	    !trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, waits), &at, sizeof(at), NULL))
+		for (uint32_t i = 1; i < RLOG_MAX_THREADS; i++)
+			if (tids[i] && shown_tid(pid, &at, i, tids[i]) == shown)
+				return i;
+	return 0;
+}
+
 pid_t segment_tid_of(pid_t pid, uint32_t thread)
 {
 	int32_t tids[RLOG_MAX_THREADS];

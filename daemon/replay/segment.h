@@ -32,6 +32,8 @@ struct segment {
 int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e);
 /* The thread of the timeline that has this TID in a process or its copy, 0: none; and its TID there, 0: it has none. */
 uint32_t segment_thread_of(pid_t pid, pid_t tid);
+/* The living thread that the program knows by this TID, which is in its locks: without namespaces, not the kernel's. */
+uint32_t segment_thread_shown_as(pid_t pid, pid_t shown);
 pid_t segment_tid_of(pid_t pid, uint32_t thread);
 
 /*

@@ -28,8 +28,8 @@ enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex);
  */
 bool blocked_for_good(pid_t pid, pid_t tid);
 /*
- * The owner of the mutex (pthread_mutex_t) that the futex word belongs to: the TID that the mutex holds, in the
- * process's own PID namespace. 0: it is not a locked mutex.
+ * The owner of the mutex (pthread_mutex_t) that the futex word belongs to: the TID that the mutex holds, which is the
+ * one that the program knows its thread by. 0: it is not a locked mutex.
  */
 pid_t blocked_owner(pid_t pid, uint64_t futex);
 

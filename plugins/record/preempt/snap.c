@@ -2,6 +2,7 @@
 /* snap.c: replay: copies of the process in which the debugger makes calls: see REPLAY_CMD_SNAP in rlog/replay.h. */
 #include "record/core/state.h"
 #include "record/preempt/interrupt.h"
+#include "record/sched/wait.h"
 #include "record/shm/group.h"
 
 #include <sched.h>
@@ -10,8 +11,8 @@
 
 /*
  * A copy of this process for the debugger to run calls in: off the timeline, nothing shared. It reports
- * when it is ready: until then, what it does would change the original's control page. The threads' TIDs stay known in
- * it, to say which one has a lock.
+ * when it is ready: until then, what it does would change the original's control page. The threads' TIDs, and where
+ * their entries are, stay known in it, to say which one has a lock.
  */
 static _Noreturn void snap_child(void)
 {
@@ -26,6 +27,7 @@ static _Noreturn void snap_child(void)
 	} else {
 		raw_mmap(own, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		__builtin_memcpy(own->tid, shared->tid, sizeof(own->tid));
+		waits_tell();
 	}
 	alias_own_take(alias_own_make());
 	G.mode = SHIM_OFF;
