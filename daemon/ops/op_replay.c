@@ -232,7 +232,7 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 		*e = why;
 		return -1;
 	}
-	branches_fini(&r->branches); /* nobody is in the root while it is written to */
+	branches_clear(&r->branches); /* nobody is in the root while it is written to */
 	if (!memory && make_again(r, process, flags) &&
 	    !nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
 		r->forked++;
@@ -242,11 +242,11 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 		*e = why;
 		return -1;
 	}
-	branches_fini(&r->branches);
+	branches_clear(&r->branches);
 	if (forks && !memory) {
 		if (!nav_climb(r->rec, process, flags, false, NULL, &r->branches, r->ctx, n, &why))
 			return 0;
-		branches_fini(&r->branches);
+		branches_clear(&r->branches);
 		if (op_cancelled(r->ctx)) {
 			*e = why;
 			return -1;

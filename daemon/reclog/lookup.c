@@ -43,7 +43,7 @@ static void index_part(struct timeline *tl, struct tl_part *part)
 	free(done);
 }
 
-static void need_index(struct timeline *tl)
+void tl_need_index(struct timeline *tl)
 {
 	if (tl->run_index)
 		return;
@@ -75,7 +75,7 @@ static uint64_t find_run(struct timeline *tl, uint64_t number, uint64_t *before)
 {
 	uint64_t lo = 0, hi = (tl->nruns - 1) / TL_BLOCK, run, at;
 
-	need_index(tl);
+	tl_need_index(tl);
 	while (lo < hi) { /* the last block with less than `number` events before it */
 		uint64_t mid = lo + (hi - lo + 1) / 2;
 
@@ -184,7 +184,7 @@ int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w
 	return 0;
 }
 
-static uint64_t run_start(const struct timeline *tl, uint64_t run)
+uint64_t tl_run_start(const struct timeline *tl, uint64_t run)
 {
 	uint64_t i = run / TL_BLOCK * TL_BLOCK, at = tl->block_events[run / TL_BLOCK];
 
@@ -201,7 +201,7 @@ static void add_part_threads(struct timeline *tl, const struct tl_part *part, bo
 		struct timeline_thread one = {.process = part->process, .ordinal = t->ordinal, .tid = t->log->head.tid};
 
 		if (t->nruns)
-			one.first = run_start(tl, t->runs[0]) + 1;
+			one.first = tl_run_start(tl, t->runs[0]) + 1;
 		if (t->nruns || own)
 			v[(*n)++] = one;
 	}
@@ -211,7 +211,7 @@ unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out)
 {
 	unsigned n = 0, max = 0;
 
-	need_index(tl);
+	tl_need_index(tl);
 	for (unsigned i = 0; i < tl->nparts; i++)
 		max += tl->parts[i].nthreads;
 	*out = xcalloc(max ? max : 1, sizeof(**out));
@@ -230,14 +230,14 @@ static uint64_t events_before(const struct timeline *tl, const struct tl_thread 
 	while (lo < hi) { /* runs that begin before it */
 		uint64_t mid = lo + (hi - lo) / 2;
 
-		if (run_start(tl, t->runs[mid]) + 1 < number)
+		if (tl_run_start(tl, t->runs[mid]) + 1 < number)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	if (!lo)
 		return 0;
-	into = number - 1 - run_start(tl, t->runs[lo - 1]);
+	into = number - 1 - tl_run_start(tl, t->runs[lo - 1]);
 	if (into > tl->runs[t->runs[lo - 1]].count)
 		into = tl->runs[t->runs[lo - 1]].count;
 	return tl->run_index[t->runs[lo - 1]] + into;

@@ -37,8 +37,8 @@ static int part_open(struct tl_part *part, const struct rec *rec, const struct r
 	return 0;
 }
 
-/* The image and its fork ancestors, eldest first. */
-static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t process, struct err *e)
+/* The image and its fork ancestors, eldest first. alone: not these. */
+static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t process, bool alone, struct err *e)
 {
 	const struct rec_image *img, *chain[RLOG_MAX_PROCESSES];
 	unsigned n = 0;
@@ -48,7 +48,7 @@ static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t proce
 			return -1;
 		chain[n++] = img;
 		process = img->head.parent; /* smaller: checked by rec_image_read */
-	} while (img->head.origin == RLOG_ORIGIN_FORK && !img->start && n < RLOG_MAX_PROCESSES);
+	} while (!alone && img->head.origin == RLOG_ORIGIN_FORK && !img->start && n < RLOG_MAX_PROCESSES);
 	tl->base = tl->total = img->start ? img->start->event - 1 : 0;
 	tl->cut = rec->cut;
 	tl->parts = xcalloc(n, sizeof(*tl->parts));
@@ -57,65 +57,6 @@ static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t proce
 			tl->nparts++;
 			return -1;
 		}
-	return 0;
-}
-
-/* ---- forks ---- */
-
-struct fork_search {
-	uint32_t child;
-	struct tl_limit named; /* the FORK whose result names the child */
-	struct tl_limit open; /* the FORK without a result, if there is just one */
-	unsigned opens;
-};
-
-static int fork_search_thread(struct fork_search *s, const struct tl_thread *t, struct err *e)
-{
-	struct reader_iter it = reader_begin(t->log);
-	struct tl_limit at = {0};
-	enum rlog_read got;
-	struct rlog_rec rec;
-
-	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK) {
-		if (rec.kind == RLOG_FORK) {
-			at = (struct tl_limit){true, false, t->ordinal, it.index, it.stamp};
-		} else if (rec.kind == RLOG_FORKED && at.set) {
-			if (rec.op[1] == s->child && (int64_t)rec.op[0] >= 0) {
-				s->named = at;
-				return 0;
-			}
-			at.set = false;
-		}
-	}
-	if (got == RLOG_READ_BAD)
-		return reader_explain(&it, e);
-	if (at.set) {
-		s->open = at;
-		s->opens++;
-	}
-	return 0;
-}
-
-/*
- * Where a parent's timeline ends for a child. If the parent was killed before it could write the result of its fork,
- * its only FORK without a result is the one.
- */
-static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out, struct err *e)
-{
-	struct fork_search s = {.child = child};
-
-	for (unsigned i = 0; i < parent->nthreads && !s.named.set; i++)
-		if (fork_search_thread(&s, &parent->threads[i], e))
-			return -1;
-	if (s.named.set)
-		*out = s.named;
-	else if (s.opens == 1)
-		*out = s.open;
-	else
-		return err_set(e, ERR_USAGE,
-			       "damaged recording: process %u was forked by process %u, but the logs of that process "
-			       "contain no such fork",
-			       child, parent->process);
 	return 0;
 }
 
@@ -131,7 +72,7 @@ static int part_merge(struct timeline *tl, unsigned i, const struct rec_live *li
 
 	part->first_run = tl->nruns;
 	part->first_event = tl->total;
-	if (i + 1 < tl->nparts && find_fork(part, tl->parts[i + 1].process, &limit, e))
+	if (i + 1 < tl->nparts && tl_find_fork(part, tl->parts[i + 1].process, &limit, e))
 		return -1;
 	if (part->first_thread)
 		tl_emit(tl, part, part->first_thread, 1);
@@ -164,20 +105,22 @@ static void clock_init(struct timeline *tl, const struct rec *rec)
 		tl->start_stamp = tl->parts[0].logs[0].head.stamp0;
 }
 
-int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts, struct timeline **out,
-		   struct err *e)
+static int build(const struct rec *rec, uint32_t process, uint64_t prefix, const struct timeline_opts *opts,
+		 struct timeline **out, struct err *e)
 {
 	struct timeline *tl = xcalloc(1, sizeof(*tl));
 
 	*out = NULL;
 	tl->process = process;
-	if (parts_open(tl, rec, process, e))
+	if (parts_open(tl, rec, process, prefix != 0, e))
 		goto fail;
+	if (prefix)
+		tl->base = tl->total = prefix;
 	clock_init(tl, rec);
 	for (unsigned i = 0; i < tl->nparts; i++)
 		if (part_merge(tl, i, &rec->live, opts, e))
 			goto fail;
-	if (tl->total == tl->base) {
+	if (tl->total == tl->base && !prefix) {
 		err_set(e, ERR_USAGE, "%s: process %u has no events: it was killed before it ran", rec->dir, process);
 		goto fail;
 	}
@@ -186,6 +129,17 @@ int timeline_build(const struct rec *rec, uint32_t process, const struct timelin
 fail:
 	timeline_free(tl);
 	return -1;
+}
+
+int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts, struct timeline **out,
+		   struct err *e)
+{
+	return build(rec, process, 0, opts, out, e);
+}
+
+int timeline_build_alone(const struct rec *rec, uint32_t process, uint64_t prefix, struct timeline **out, struct err *e)
+{
+	return build(rec, process, prefix, NULL, out, e);
 }
 
 static void part_free(struct tl_part *part)

@@ -73,6 +73,12 @@ struct timeline_event {
  */
 int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts, struct timeline **out,
 		   struct err *e);
+/*
+ * Of a forked image, its own events alone, by variant 0: prefix, not 0, is the number of its FORK (timeline_forks). Its
+ * numbers are the same as on the whole timeline, and what is before them cannot be read.
+ */
+int timeline_build_alone(const struct rec *rec, uint32_t process, uint64_t prefix, struct timeline **out,
+			 struct err *e);
 void timeline_free(struct timeline *tl);
 
 uint64_t timeline_total(const struct timeline *tl);
@@ -101,6 +107,13 @@ struct timeline_thread {
 };
 /* All of them, malloc'd, the image's own first, each process's by ordinal; how many. */
 unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out);
+/* An image that the timeline's own process has forked, and the number of the FORK. */
+struct timeline_fork {
+	uint32_t child;
+	uint64_t number;
+};
+/* All whose FORK is on the timeline and has a result, at most max; how many. */
+unsigned timeline_forks(struct timeline *tl, unsigned max, struct timeline_fork *v);
 /* One event, decoded. */
 int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "cell/plain.h"
 #include "target/line.h"
 
@@ -22,13 +23,20 @@ void branches_init(struct branch_set *b, const struct rec *rec)
 	*b = (struct branch_set){.rec = rec};
 }
 
-void branches_fini(struct branch_set *b)
+void branches_clear(struct branch_set *b)
 {
 	for (unsigned i = 0; i < b->n; i++)
 		line_end_one(b->rec, b->v[i].process);
 	free(b->v);
 	free(b->ctl);
-	branches_init(b, b->rec);
+	*b = (struct branch_set){.rec = b->rec, .forked = b->forked};
+}
+
+void branches_fini(struct branch_set *b)
+{
+	branches_clear(b);
+	free(b->forked);
+	b->forked = NULL;
 }
 
 static const struct branch *find(const struct branch_set *b, uint32_t process)
@@ -45,14 +53,40 @@ static uint32_t room_of(const struct branch_set *b)
 	return (BRANCHES_MOST - b->n + 1) / 2;
 }
 
+/* Is that an image which this process has forked? */
+static bool is_child_of(const struct rec *rec, uint32_t process, uint32_t child)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(rec, child, &ignored);
+
+	return img && img->head.origin == RLOG_ORIGIN_FORK && img->head.parent == process;
+}
+
+/* Where the process of tl has forked its children: all at once, since a search for each would read its log each time.
+ */
+static void note_forks(struct branch_set *b, struct timeline *tl)
+{
+	unsigned last = b->rec->images[b->rec->nimages - 1].ordinal;
+	cleanup_free struct timeline_fork *v = xcalloc(b->rec->nimages, sizeof(*v));
+	unsigned n = timeline_forks(tl, b->rec->nimages, v);
+
+	if (!b->forked)
+		b->forked = xcalloc(last + 1, sizeof(*b->forked));
+	for (unsigned i = 0; i < n; i++)
+		if (is_child_of(b->rec, timeline_process(tl), v[i].child))
+			b->forked[v[i].child] = v[i].number;
+}
+
 /* The number of the event by which it is forked; 0: its timeline cannot be built. */
-static uint64_t forked_by(const struct rec *rec, uint32_t process, const struct timeline_opts *opts)
+static uint64_t forked_by(const struct branch_set *b, uint32_t process, const struct timeline_opts *opts)
 {
 	struct timeline *tl;
 	struct err ignored;
 	uint64_t at;
 
-	if (timeline_build(rec, process, opts, &tl, &ignored))
+	if (!opts->variant && b->forked && b->forked[process])
+		return b->forked[process];
+	if (timeline_build(b->rec, process, opts, &tl, &ignored))
 		return 0;
 	at = timeline_prefix(tl);
 	timeline_free(tl);
@@ -74,8 +108,8 @@ int branches_want(struct branch_set *b, uint32_t process, uint32_t first, const 
 	}
 	if (n < 2)
 		return 0;
-	b->after = forked_by(b->rec, first, opts);
-	b->until = forked_by(b->rec, last, opts);
+	b->after = forked_by(b, first, opts);
+	b->until = forked_by(b, last, opts);
 	if (b->after && b->after < b->until) {
 		b->after--;
 		return 1;
@@ -95,22 +129,22 @@ struct target_branches branches_for(const struct branch_set *b, uint32_t process
 									  : left),
 					.waits = it != NULL,
 					.place = it ? it->place : 0,
+					.prefix = it && !it->variant && b->forked ? b->forked[process] : 0,
 					.variant = it ? it->variant : 0};
 }
 
 /* The control page can be written by the program. */
 static bool is_child(const struct branch_set *b, const struct target *t, uint32_t process)
 {
-	struct err ignored;
-	const struct rec_image *img = rec_image(b->rec, process, &ignored);
-
-	return img && img->head.origin == RLOG_ORIGIN_FORK && img->head.parent == t->process && !find(b, process);
+	return is_child_of(b->rec, t->process, process) && !find(b, process);
 }
 
 void branches_take(struct branch_set *b, struct target *t)
 {
 	uint32_t end = line_branches(t);
 
+	if (end > t->branch.from && !t->variant)
+		note_forks(b, t->tl);
 	b->v = xrealloc(b->v, (b->n + (end - t->branch.from) + 1) * sizeof(*b->v));
 	for (uint32_t i = t->branch.from; i < end; i++) {
 		uint32_t process = t->ctl->branch[i].process;

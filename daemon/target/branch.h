@@ -23,10 +23,13 @@ struct branch_set {
 	uint32_t next; /* place */
 	uint64_t after, until; /* see branches_want; until 0: all are made */
 	struct replay_ctl *ctl; /* what the recorder has told of itself in it */
+	uint64_t *forked; /* by ordinal: the event by which it was forked, in variant 0; 0: not known */
 };
 
 void branches_init(struct branch_set *b, const struct rec *rec);
 /* Ends all branches. */
+void branches_clear(struct branch_set *b);
+/* The same, and forgets what was noted of processes. */
 void branches_fini(struct branch_set *b);
 /*
  * The next replay of this process, which forks `first`, makes no children before that one, and ends when no more can

@@ -104,11 +104,20 @@ static int prepare_root(struct target *t, const struct rec_image *root, struct e
 	return root_prepare(t->rec, root, images, t->own_root, &t->on_host, e);
 }
 
+/* What a child that waits at its fork has behind it is not needed, and as long as its parent's timeline. */
+static int make_timeline(struct target *t, struct err *e)
+{
+	struct timeline_opts opts = {.variant = rec_one_order(t->rec, t->process) ? 0 : t->variant, .seed = 1};
+
+	if (t->branch.waits && t->branch.prefix && !t->rec->live.process)
+		return timeline_build_alone(t->rec, t->process, t->branch.prefix, &t->tl, e);
+	return timeline_build(t->rec, t->process, &opts, &t->tl, e);
+}
+
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
 		const struct target_branches *branches, struct err *e)
 {
 	const struct rec_image *root = line_first(rec, process, false, e), *base = line_first(rec, process, true, e);
-	struct timeline_opts opts = {.variant = rec_one_order(rec, process) ? 0 : variant, .seed = 1};
 	char sched[64];
 	uint64_t size;
 
@@ -134,7 +143,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 		return err_wrap(e, "%s", rec->dir);
 	if (prepare_root(t, root, e))
 		return -1;
-	if (logs_prepare(rec, root->ordinal, process, e) || timeline_build(rec, process, &opts, &t->tl, e))
+	if (logs_prepare(rec, t->branch.waits ? process : root->ordinal, process, e) || make_timeline(t, e))
 		return -1;
 	if (cell_is_plain())
 		t->nthreads = timeline_threads(t->tl, &t->threads);

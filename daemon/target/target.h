@@ -35,6 +35,7 @@ struct target_branches {
 	bool waits;
 	uint32_t place;
 	unsigned variant; /* of the replay that made it */
+	uint64_t prefix; /* how many events come before its own; 0: not known */
 };
 
 struct target {

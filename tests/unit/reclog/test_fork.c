@@ -111,6 +111,42 @@ static void test_fork_prefix(void **state)
 	rb_fini(&rb);
 }
 
+/* One look at the parent's log gives the same numbers as the timeline of each child; and a child's own events alone. */
+static void test_forks_of_process(void **state)
+{
+	struct timeline_fork v[4];
+	struct timeline_where w;
+	struct recbuild rb;
+	struct timeline *tl;
+	struct rec *rec;
+	struct err e = {0};
+	unsigned n;
+
+	forks(&rb, true);
+	rec = tl_open(&rb);
+	tl = tl_make(rec, 1, 0);
+	assert_int_equal(timeline_forks(tl, 1, v), 1);
+	assert_int_equal(n = timeline_forks(tl, 4, v), 2);
+	timeline_free(tl);
+	assert_true(v[0].child == 2 && v[0].number == 5 && v[1].child == 4);
+	tl = tl_make(rec, 2, 0);
+	assert_int_equal(timeline_forks(tl, 4, v), 1);
+	assert_true(v[0].child == 3 && v[0].number == 7);
+	timeline_free(tl);
+	assert_int_equal(timeline_build_alone(rec, 2, 5, &tl, &e), 0);
+	tl_expect_runs(tl, "1*3");
+	assert_int_equal(timeline_prefix(tl), 5);
+	assert_int_equal(timeline_total(tl), 8);
+	assert_int_equal(timeline_forks(tl, 4, v), 1);
+	assert_true(v[0].child == 3 && v[0].number == 7);
+	assert_int_equal(timeline_find(tl, 7, &w, &e), 0);
+	assert_true(w.process == 2 && w.index == 1);
+	assert_int_equal(timeline_find(tl, 5, &w, &e), -1);
+	timeline_free(tl);
+	rec_free(rec);
+	rb_fini(&rb);
+}
+
 static void test_fork_without_result(void **state)
 {
 	struct recbuild rb;
@@ -203,6 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fork_prefix),
+		cmocka_unit_test(test_forks_of_process),
 		cmocka_unit_test(test_fork_without_result),
 		cmocka_unit_test(test_positions),
 		cmocka_unit_test(test_no_clock),

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* forks.c: by which event of its parent's an image was forked. */
+#include "base/alloc.h"
+#include "reclog/timeline_priv.h"
+
+struct fork_search {
+	uint32_t child;
+	struct tl_limit named; /* the FORK whose result names the child */
+	struct tl_limit open; /* the FORK without a result, if there is just one */
+	unsigned opens;
+};
+
+static int fork_search_thread(struct fork_search *s, const struct tl_thread *t, struct err *e)
+{
+	struct reader_iter it = reader_begin(t->log);
+	struct tl_limit at = {0};
+	enum rlog_read got;
+	struct rlog_rec rec;
+
+	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK) {
+		if (rec.kind == RLOG_FORK) {
+			at = (struct tl_limit){true, false, t->ordinal, it.index, it.stamp};
+		} else if (rec.kind == RLOG_FORKED && at.set) {
+			if (rec.op[1] == s->child && (int64_t)rec.op[0] >= 0) {
+				s->named = at;
+				return 0;
+			}
+			at.set = false;
+		}
+	}
+	if (got == RLOG_READ_BAD)
+		return reader_explain(&it, e);
+	if (at.set) {
+		s->open = at;
+		s->opens++;
+	}
+	return 0;
+}
+
+/*
+ * Where a parent's timeline ends for a child. If the parent was killed before it could write the result of its fork,
+ * its only FORK without a result is the one.
+ */
+int tl_find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out, struct err *e)
+{
+	struct fork_search s = {.child = child};
+
+	for (unsigned i = 0; i < parent->nthreads && !s.named.set; i++)
+		if (fork_search_thread(&s, &parent->threads[i], e))
+			return -1;
+	if (s.named.set)
+		*out = s.named;
+	else if (s.opens == 1)
+		*out = s.open;
+	else
+		return err_set(e, ERR_USAGE,
+			       "damaged recording: process %u was forked by process %u, but the logs of that process "
+			       "contain no such fork",
+			       child, parent->process);
+	return 0;
+}
+
+/* ---- all of a process ---- */
+
+/* Those of one thread; at most max. `number` is that of the event with an index: the runs are gone through once. */
+static unsigned forks_of(struct timeline *tl, const struct tl_thread *t, struct timeline_fork *v, unsigned max)
+{
+	struct reader_iter it = reader_begin(t->log);
+	uint64_t run = 0, number = 0, index;
+	struct rlog_rec rec;
+	unsigned n = 0;
+
+	while (n < max && it.index <= t->events && reader_next_record(&it, &rec) == RLOG_READ_OK) {
+		if (rec.kind == RLOG_FORK && it.index <= t->events) {
+			index = it.index - 1;
+			while (run + 1 < t->nruns && tl->run_index[t->runs[run + 1]] <= index)
+				run++;
+			number = tl_run_start(tl, t->runs[run]) + (index - tl->run_index[t->runs[run]]) + 1;
+		} else if (rec.kind == RLOG_FORKED && number) {
+			if ((int64_t)rec.op[0] >= 0)
+				v[n++] = (struct timeline_fork){(uint32_t)rec.op[1], number};
+			number = 0;
+		}
+	}
+	return n;
+}
+
+unsigned timeline_forks(struct timeline *tl, unsigned max, struct timeline_fork *v)
+{
+	struct tl_part *own = &tl->parts[tl->nparts - 1];
+	unsigned n = 0;
+
+	tl_need_index(tl);
+	for (unsigned i = 0; i < own->nthreads; i++)
+		if (own->threads[i].nruns)
+			n += forks_of(tl, &own->threads[i], v + n, max - n);
+	return n;
+}
