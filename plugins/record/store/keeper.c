@@ -247,6 +247,8 @@ int keep_open(const char *path, int flags, int mode)
 	struct question w = {.q = {.op = KEEPER_OPEN, .flags = (uint32_t)flags, .mode = (uint32_t)mode}, .fd = -1};
 	long r = is_here() ? raw_open(path, flags, mode) : NOT_HERE, asked;
 
+	if (r >= 0 && (flags & O_CREAT)) /* the program's umask may have taken the owner's rights away */
+		raw2(SYS_fchmod, r, mode);
 	if (!lost_rights(r))
 		return (int)r;
 	asked = ask(&w, relative(path), 0);
@@ -267,7 +269,11 @@ static long or_ask(long r, enum keeper_op op, const char *path, const char *to, 
 
 long keep_mkdir(const char *path, int mode)
 {
-	return or_ask(is_here() ? raw2(SYS_mkdir, path, mode) : NOT_HERE, KEEPER_MKDIR, path, 0, mode);
+	long r = is_here() ? raw2(SYS_mkdir, path, mode) : NOT_HERE;
+
+	if (r == 0)
+		raw2(SYS_chmod, path, mode); /* as keep_open */
+	return or_ask(r, KEEPER_MKDIR, path, 0, mode);
 }
 
 long keep_rename(const char *path, const char *to)
