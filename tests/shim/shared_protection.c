@@ -109,11 +109,47 @@ static void test_past_end(void)
 	step("calls on pages past the end of a file");
 }
 
+static volatile sig_atomic_t asked;
+
+static void on_usr1(int sig)
+{
+	asked += sig == SIGUSR1;
+}
+
+/* The handlers' stack is shared memory that the child has not touched before. */
+static void test_signal_stack(void)
+{
+	char *m = mmap(NULL, 17 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct sigaction segv = {.sa_handler = on_segv, .sa_flags = SA_ONSTACK};
+	struct sigaction usr1 = {.sa_handler = on_usr1, .sa_flags = SA_ONSTACK};
+	stack_t ss = {.ss_sp = m, .ss_size = 16 * PAGE};
+	int status = -1;
+	pid_t child;
+
+	NEED(m != MAP_FAILED && mprotect(m + 16 * PAGE, PAGE, PROT_NONE) == 0);
+	CHECK(sigaction(SIGSEGV, &segv, NULL) == 0 && sigaction(SIGUSR1, &usr1, NULL) == 0);
+	CHECK(sigaltstack(&ss, NULL) == 0);
+	for (int first = 0; first < 2; first++) {
+		child = fork();
+		NEED(child >= 0);
+		if (!child) {
+			CHECK(first || faults(m + 16 * PAGE));
+			CHECK(raise(SIGUSR1) == 0 && asked == 1);
+			_exit(check_status());
+		}
+		CHECK(waitpid(child, &status, 0) == child && status == 0);
+	}
+	ss.ss_flags = SS_DISABLE;
+	CHECK(sigaltstack(&ss, NULL) == 0 && munmap(m, 17 * PAGE) == 0);
+	step("a signal stack in shared memory");
+}
+
 int main(void)
 {
 	NEED(signal(SIGSEGV, on_segv) != SIG_ERR);
 	test_stripes();
 	test_calls();
 	test_past_end();
+	test_signal_stack();
 	return check_status();
 }

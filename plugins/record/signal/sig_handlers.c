@@ -20,6 +20,7 @@
 #include "record/event/sig_queue.h"
 #include "record/event/turn.h"
 #include "record/sched/wait.h"
+#include "record/shm/group.h"
 #include "record/signal/sig.h"
 #include "record/signal/sig_frames.h"
 
@@ -110,6 +111,8 @@ static __attribute__((always_inline)) inline void wipe_above(const struct handle
  */
 _Static_assert(sizeof(struct delivery) == sizeof(siginfo_t) + sizeof(struct ksigaction) + 8, "no padding");
 
+#define CALL_ROOM 64u /* what signal_handler_called pushes below the frame */
+
 void sig_record(struct thr *t, const struct delivery *d)
 {
 	uint64_t what = (uint64_t)d->si.si_signo;
@@ -118,6 +121,8 @@ void sig_record(struct thr *t, const struct delivery *d)
 	sig_action_called(d->si.si_signo, &d->act);
 	p.frame |= (t->handlers & FRAME_DEPTH) | (t->unrecorded ? FRAME_WAITS : 0);
 	ev_bytes(t, RLOG_SIGNAL, &what, 1, &p, sizeof(p));
+	if (unlikely(G.group)) /* its stack may be shared memory; no fault can be handled while it is set up */
+		pages_touch((char *)d->frame - CALL_ROOM, sizeof(struct handler_frame) + CALL_ROOM, 1);
 }
 
 /*

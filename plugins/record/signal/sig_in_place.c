@@ -5,6 +5,7 @@
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/preempt/interrupt.h"
+#include "record/shm/group.h"
 #include "record/signal/sig.h"
 #include "record/signal/sig_frames.h"
 
@@ -21,10 +22,16 @@ __asm__(".text\n.type signal_handler_runs, @function\n"
 
 #define KERNEL_UC (offsetof(ucontext_t, uc_sigmask) + 8)
 /* The kernel says: it lets the program's stack grow, too. */
-static int is_writable(uint64_t lo, uint64_t hi)
+static int writes_at(uint64_t at)
+{
+	return raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, at, 8) == 0;
+}
+
+/* The stack may be shared memory that this process has not accessed yet. */
+static int is_writable(struct thr *t, uint64_t lo, uint64_t hi)
 {
 	for (uint64_t at = lo; at < hi; at = (at & ~4095ull) + 4096)
-		if (raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, at, 8))
+		if (!writes_at(at) && !(pages_fault(t, at, 1) && writes_at(at)))
 			return 0;
 	return 1;
 }
@@ -39,7 +46,7 @@ static void copy_context(ucontext_t *to, const ucontext_t *from, void *fp, uint6
 int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, const struct ksigaction *act)
 {
 	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_state_bytes(uc->uc_mcontext.fpregs), end, fp;
-	uint64_t *slot, *mask;
+	uint64_t *slot, *mask, segv = SIG_BIT(SIGSEGV);
 	ucontext_t *own_uc = t->stack.uc;
 	struct handler_frame *f;
 
@@ -48,7 +55,7 @@ int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, const st
 	end = end ? end : sp - RED_ZONE;
 	fp = (end - n) & ~63ull;
 	f = (struct handler_frame *)frame_at(fp);
-	if (!is_writable((uint64_t)f - 8, end))
+	if (!is_writable(t, (uint64_t)f - 8, end))
 		return -1;
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
@@ -59,6 +66,8 @@ int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, const st
 	f->uc.uc_mcontext.fpregs = n ? (void *)fp : 0;
 	program_stack_save(t, &f->uc.uc_stack);
 	t->hidden |= handler_blocks(sig, act) & sig_never_blocked();
+	if (unlikely(G.group)) /* the handler may access shared memory, too */
+		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &segv, 0, 8);
 	own_stack_leave(t, __builtin_frame_address(0));
 	slot = own_stack_slot(t, (uint64_t)f);
 	signal_handler_runs(sig, &f->info, &f->uc, f, act->handler, slot);

@@ -242,6 +242,16 @@ static long map_elsewhere(const long *a)
 	return -12;
 }
 
+/* In a replay it is zeros. */
+static void note_unread(const struct thr *t)
+{
+	char text[232],
+		*p = fmt_str(text, text + sizeof(text), "what is read from a mapped device or socket; called from ");
+
+	describe_caller(t->caller, p, (size_t)(text + sizeof(text) - p));
+	note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, text);
+}
+
 long record_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	int file = !(a[3] & MAP_ANONYMOUS), kind = shared_kind(a);
@@ -258,12 +268,8 @@ long record_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	if (file && files_keep((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
 		v.n = sizeof(st);
 	ret = is_recorders(a) ? map_elsewhere(a) : raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4])) {
-		char who[232];
-
-		describe_caller(t->caller, who, sizeof(who));
-		note(RLOG_NOTE_UNSUPPORTED, nr, who);
-	}
+	if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4]))
+		note_unread(t);
 	if (ret > 0)
 		written_mapped((uint64_t)ret, (uint64_t)a[1], (int)a[2], (a[3] & MAP_SHARED) != 0);
 	if (v.n && (a[2] & PROT_EXEC) && ret > 0)

@@ -100,6 +100,8 @@ static const struct req ioctls[] = {
 	{0x8905 /* SIOCATMARK */, 0, 4},
 	{0x8906 /* SIOCGSTAMP */, 0, 16},
 	{0x8907, 0, 16},
+	{0x80108906 /* SIOCGSTAMP_NEW */, 0, 16},
+	{0x80108907, 0, 16},
 	{0x8910 /* SIOCGIFNAME */, 0, 40},
 	{0x8913, 0, 40},
 	{0x8914, 0, 40},
@@ -187,6 +189,7 @@ static const struct req ioctls[] = {
 	{0x40082404, 8, 0},
 	{0x80082407 /* PERF_EVENT_IOC_ID */, 0, 8},
 	{0x80247009 /* RTC_RD_TIME */, 0, 36},
+	{0x7b9 /* IOCTL_VM_SOCKETS_GET_LOCAL_CID */, 0, 4},
 	{0x80045200 /* RNDGETENTCNT */, 0, 4},
 };
 
