@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@
 #include "rlog/report.h"
 #include "segcursor/segcursor_int.h"
 #include "trace/blocked.h"
+#include "visibility/program_code.h"
 #include "visibility/shim_frames.h"
 
 #define FULL (512u << 10) /* bytes of the report, at which it is read: few enough to stay in the processor's cache */
@@ -46,6 +48,7 @@ struct reporting {
 	size_t n, room; /* ... and not told yet: words */
 	bool failed; /* the consumer has, while the copy ran */
 	struct err why;
+	bool called; /* the walk has ended where the recorder, or what it has called, calls the program's code */
 	bool faulted; /* the walk has ended in front of an instruction that faults */
 	bool spread; /* the copy may run on other cores than the worker */
 	bool brief; /* it took little time when it was recorded */
@@ -217,19 +220,54 @@ static int drain(struct reporting *g, struct trace *t, struct err *e)
 
 /* ---- in the recorder, and what is not translated ---- */
 
-/* Runs natively to `to`, or to the place where the recorder calls a handler of the program's. */
+enum called { CALLED_NOT, CALLED_RET /* it goes on */, CALLED };
+
+/*
+ * The copy has stopped as *stop says: because the program's code was called? A `ret` of the program's through which the
+ * recorder's call of a function returns (visibility_is_trampoline) is executed here. -1: error.
+ */
+static int called_program(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (stop->kind != STOP_SIGNAL || stop->sig != SIGSEGV)
+		return CALLED_NOT;
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!program_code_is_forbidden(t, r.rip))
+		return CALLED_NOT;
+	if (!visibility_is_trampoline(&g->in->visibility, t->pid, &r))
+		return CALLED;
+	if (trace_read(t->pid, r.rsp, &r.rip, sizeof(r.rip), e))
+		return -1;
+	r.rsp += sizeof(r.rip);
+	return trace_set_regs(t, &r, e) ? -1 : CALLED_RET;
+}
+
+/*
+ * Runs natively to `to` (0: to no certain place), to where the recorder calls a handler of the program's, or to where
+ * the program's code is called: STOP_BREAK.
+ */
 static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct stop *stop, struct err *e)
 {
 	struct segcur *in = g->in;
-	struct breaks b = {0};
-	int sig = 0, r;
+	struct breaks b = {.signals = true, .pass = ~(1ull << (SIGSEGV - 1))};
+	int sig = 0, r, called;
 
-	breaks_add(&b, to, 0);
+	if (to)
+		breaks_add(&b, to, 0);
 	if (in->visibility.handlers)
 		breaks_add(&b, in->visibility.handlers, 0);
-	r = segcur_run_copy(in, t, &sig, &b, NULL, stop, e);
+	do {
+		r = segcur_run_copy(in, t, &sig, &b, NULL, stop, e);
+		called = r ? -1 : called_program(g, t, stop, e);
+		/* the fault is the recorder's own, or of an instruction that it executes in the program's place */
+		sig = called == CALLED_NOT && stop->kind == STOP_SIGNAL ? -stop->sig : 0;
+	} while (called == CALLED_RET || sig);
 	breaks_fini(&b);
-	return r;
+	if (called == CALLED)
+		stop->kind = STOP_BREAK;
+	return called < 0 ? -1 : 0;
 }
 
 /* The recorder may also call the function that contains `to`; the stack pointer is then another one. */
@@ -246,23 +284,31 @@ static int run_to(struct reporting *g, struct trace *t, const struct user_regs_s
 			return 0;
 		if (trace_get_regs(t, &r, e))
 			return -1;
-		if (r.rip != to->rip || r.rsp == to->rsp)
+		if (r.rip != to->rip || r.rsp == to->rsp || program_code_is_forbidden(t, r.rip))
 			return 0;
 		if (trace_step(t, 0, &s, e))
 			return -1;
 	}
 }
 
+/* By single steps to a state of the program. */
 static int step_out(struct reporting *g, struct trace *t, struct stop *stop, struct err *e)
 {
 	struct user_regs_struct r;
 	struct shim_call call;
-	int sig = 0;
+	int sig = 0, called;
 
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	shim_frames_find_shim_call(g->in->shim_frames, &g->in->visibility, t->pid, &r, &call);
-	return segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e);
+	do {
+		if (trace_get_regs(t, &r, e))
+			return -1;
+		shim_frames_find_shim_call(g->in->shim_frames, &g->in->visibility, t->pid, &r, &call);
+		if (segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e))
+			return -1;
+		called = called_program(g, t, stop, e);
+		if (called == CALLED)
+			stop->kind = STOP_BREAK;
+	} while (called == CALLED_RET);
+	return called < 0 ? -1 : 0;
 }
 
 /* The event of a pthread_once itself ends the segment: no code of the program comes before it. */
@@ -351,32 +397,72 @@ static int come_out(struct reporting *g, struct trace *t, struct err *e)
 	return settle(g, t, &stop, e);
 }
 
-/* The processor faults as the program did, and the recorder calls the handler. */
-static int run_to_handler(struct reporting *g, struct trace *t, struct err *e)
+/*
+ * The processor executes the instruction that stands here, alone. If it faults, or traps, the copy stands in the
+ * recorder's handler of that afterwards. false in *alive: that has ended it.
+ */
+static int execute(struct reporting *g, struct trace *t, bool *alive, struct err *e)
 {
-	struct stop stop = {0};
+	uint64_t gadget = g->in->seg.gadget, pc;
+	struct trace_stop s;
+
+	if (trace_get_pc(t, &pc, e) || program_code_allow(t, gadget, pc, true, e) || trace_step(t, 0, &s, e) ||
+	    (s.why == TRACE_SIGNAL && trace_step(t, s.info.si_signo, &s, e)))
+		return -1;
+	*alive = s.why != TRACE_EXITED;
+	return *alive ? program_code_allow(t, gadget, pc, false, e) : 0;
+}
+
+/* An instruction that is not translated, or that faults as it did in the program. */
+static int step(struct reporting *g, struct trace *t, struct err *e)
+{
+	const struct visibility *v = &g->in->visibility;
+	struct stop stop = {.kind = STOP_OVER};
+	struct user_regs_struct r;
+	uint64_t from;
+	bool alive;
 
 	g->faulted = false;
-	return run_once(g, t, g->in->visibility.handlers, &stop, e) ? -1 : settle(g, t, &stop, e);
+	if (trace_get_pc(t, &from, e) || execute(g, t, &alive, e))
+		return -1;
+	if (!alive)
+		return AT_END;
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!visibility_is_shim(v, r.rip))
+		return GOES_ON;
+	/* the recorder returns to where it was, or calls a handler */
+	if (visibility_is_certain(v, from) ? run_once(g, t, 0, &stop, e) : step_out(g, t, &stop, e))
+		return -1;
+	return settle(g, t, &stop, e);
+}
+
+/* A call of the kernel. */
+static int call_kernel(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct err *e)
+{
+	uint64_t gadget = g->in->seg.gadget, pc = to->rip - SEGCUR_SYSCALL_BYTES;
+	struct stop stop = {0};
+
+	if (program_code_allow(t, gadget, pc, true, e) || run_to(g, t, to, &stop, e) ||
+	    (stop.kind != STOP_OVER && program_code_allow(t, gadget, pc, false, e)))
+		return -1;
+	return settle(g, t, &stop, e);
 }
 
 /* The walk has ended: the processor executes the instruction that stands here. */
 static int step_over(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
-	struct stop stop = {0};
-	bool call;
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
 	if (visibility_is_shim(&g->in->visibility, r.rip))
 		return come_out(g, t, e);
 	g->r->stepped++;
-	call = segcur_is_syscall(t, r.rip);
+	if (!segcur_is_syscall(t, r.rip))
+		return step(g, t, e);
 	r.rip += SEGCUR_SYSCALL_BYTES;
-	if (call ? run_to(g, t, &r, &stop, e) : step_out(g, t, &stop, e))
-		return -1;
-	return settle(g, t, &stop, e);
+	return call_kernel(g, t, &r, e);
 }
 
 /* ---- in translated code ---- */
@@ -507,6 +593,11 @@ static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct e
 	uint64_t last;
 	struct err ignored;
 
+	if (program_code_is_forbidden(t, pc)) {
+		*at = pc;
+		g->called = true;
+		return 1;
+	}
 	if (visibility_is_shim(&g->in->visibility, pc) || told(g, e))
 		return visibility_is_shim(&g->in->visibility, pc) ? 0 : -1;
 	if (take(g, t, e))
@@ -589,7 +680,11 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 	case WALK_LEFT:
 		if (drain(g, t, e))
 			return -1;
-		return g->faulted ? run_to_handler(g, t, e) : step_over(g, t, e);
+		if (g->called) {
+			g->called = false;
+			return GOES_ON;
+		}
+		return g->faulted ? step(g, t, e) : step_over(g, t, e);
 	case WALK_CANNOT:
 		return gave_up(g, t);
 	default:
@@ -659,7 +754,12 @@ static int enter(struct reporting *g, struct target *t, uint64_t n, uint64_t to,
 
 static int pass(struct reporting *g, struct err *e)
 {
-	return map_report(g, &g->in->base, e) || prepare_walk(g, e) || go_through(g, &g->in->base, e) ? -1 : 0;
+	struct trace *t = &g->in->base;
+
+	return map_report(g, t, e) || program_code_forbid(t, g->in->seg.gadget, e) || prepare_walk(g, e) ||
+			       go_through(g, t, e)
+		       ? -1
+		       : 0;
 }
 
 /* Another copy, if the consumer wants to be told of accesses of some instructions. */

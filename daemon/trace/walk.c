@@ -149,6 +149,26 @@ static int read_counts(struct trace_walk *w, struct trace *t, struct err *e)
 	return w->ask.branches_at ? trace_read(t->pid, w->ask.branches_at, &w->ask.branches, 8, e) : 0;
 }
 
+/*
+ * The thread is in what the recorder has called. The recorder's function is to return to the program then, and not to
+ * the translated code: what unwinds the stack sees that as well. false: an older recorder does not say where it
+ * returns.
+ */
+static bool leave_natively(struct trace_walk *w, struct trace *t)
+{
+	struct {
+		uint64_t sp, ret;
+	} call;
+	uint64_t there;
+	struct err ignored;
+
+	if (!w->ask.native_at || trace_read(t->pid, w->ask.native_at, &call, sizeof(call), &ignored))
+		return false;
+	/* it does not return there if it was not translated code that has called it */
+	return !call.sp || trace_read(t->pid, call.sp, &there, sizeof(there), &ignored) || there != w->ask.back ||
+	       !trace_write(t->pid, call.sp, &call.ret, sizeof(call.ret), &ignored);
+}
+
 #define FAILED (-100)
 static int at_fault(struct trace_walk *w, struct trace *t, uint64_t pc, struct err *e)
 {
@@ -156,6 +176,8 @@ static int at_fault(struct trace_walk *w, struct trace *t, uint64_t pc, struct e
 
 	if (r < 0)
 		return FAILED;
+	if (r && w->ask.at == pc && !leave_natively(w, t))
+		return -WALK_CANNOT;
 	return r ? -WALK_LEFT : -WALK_CANNOT;
 }
 

@@ -29,7 +29,8 @@ struct trace_walk_ops {
 	void (*meanwhile)(void *ctx);
 	/*
 	 * An instruction of the translated code, at pc, has faulted, as the program's own would. *at: the program's
-	 * instruction of which it is a copy; the walk ends there (LEFT), in front of the fault. 1: done; 0: it is not
+	 * instruction of which it is a copy; the walk ends there (LEFT), in front of the fault. pc itself: it is an
+	 * instruction of the program's that the recorder, or what it has called, has called. 1: done; 0: it is not
 	 * known; -1: error. NULL: it is never known, and the walk ends with CANNOT.
 	 */
 	int (*fault)(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct err *e);

@@ -100,6 +100,12 @@ struct replay_walk {
 	/* The shim's: addresses of their number (32 bits), and of pairs: translated code, and the instruction whose
 	 * copy begins there; 0: of an older recorder. */
 	uint64_t nmarks_at, marks_at; /* at most REPLAY_WALK_MARKS */
+	/*
+	 * The shim's: where its functions return to that translated code has called; the address of two words, of the
+	 * last such call: where on the stack `back` stands, and the return address in whose place. 0: of an older
+	 * recorder.
+	 */
+	uint64_t back, native_at;
 };
 
 #endif

@@ -484,6 +484,11 @@ const void *xlate_back(const struct xlate *x)
 	return x->back;
 }
 
+const uint64_t *xlate_native(const struct xlate *x)
+{
+	return &x->native_sp;
+}
+
 uint64_t xlate_hits(const struct xlate *x)
 {
 	return x->hits;

@@ -173,6 +173,8 @@ void emit_native(struct xlate *x, struct cache *c, uint64_t pc)
 	BYTES(c, 0x48, 0x8b, 0x04, 0x24); /* mov (%rsp), %rax */
 	BYTES(c, 0x65, 0x48, 0x89, 0x81); /* mov %rax, %gs:native(%rcx) */
 	put32(c, GS(native));
+	put_gs(c, STORE, RAX, GS(native_ret));
+	put_gs(c, STORE, RSP, GS(native_sp));
 	BYTES(c, 0x48, 0x8d, 0x49, 0x08, 0x0f, 0xb6, 0xc9); /* lea 8(%rcx), %rcx; movzbl %cl, %ecx */
 	put_gs(c, STORE, RCX, GS(native_at));
 	BYTES(c, 0x48, 0xb8); /* movabs, %rax */

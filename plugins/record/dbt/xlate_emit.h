@@ -76,6 +76,8 @@ struct xlate {
 	uint64_t sign_bit,
 		called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
+	uint64_t native_sp, native_ret; /* of the last call of the recorder: where its return address stands, and which
+					   one `back` is there instead of */
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */
 		uint64_t pc, code;

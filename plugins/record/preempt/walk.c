@@ -133,6 +133,8 @@ static void enter(struct walking *k, struct replay_walk *w)
 {
 	w->start = xlate_enter(k->x, w->pc);
 	shim_tell_back = xlate_back(k->x);
+	w->back = (uint64_t)shim_tell_back;
+	w->native_at = (uint64_t)xlate_native(k->x);
 }
 
 __attribute__((used)) static void walk_begin(struct replay_walk *w)

@@ -10,6 +10,7 @@
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/core/util.h"
 #include "record/event/turn.h"
 #include "record/input/input.h"
@@ -292,6 +293,9 @@ static void replay_file(const long *a, long at, const uint64_t *st)
 		mapped(a, at, REGION_FILE, st);
 	else if (a[2] & PROT_EXEC)
 		patch_kept(a, at, st);
+	/* a copy is to fault where the program's code is called (visibility/program_code.h) */
+	if (shim_report && (a[2] & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && !(a[3] & MAP_SHARED))
+		raw3(SYS_mprotect, at, a[1], a[2] & ~PROT_EXEC);
 }
 
 static void replay_anonymous(const long *a, long at)
