@@ -60,9 +60,10 @@ __asm__(".text\n.hidden xlate_thunk\n.type xlate_thunk, @function\nxlate_thunk:\
 
 /* ---- what is translated already ---- */
 
+/* Blocks that are near each other are so in the table, too: each page of it that is touched costs a page fault. */
 static uint8_t **slot_of(struct xlate *x, uint64_t pc)
 {
-	uint32_t h = (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 40) % BLOCKS;
+	uint32_t h = (uint32_t)(pc >> 2) % BLOCKS;
 
 	while (x->block[h].pc && x->block[h].pc != pc)
 		h = (h + 1) % BLOCKS;
@@ -389,8 +390,8 @@ __attribute__((used)) static void leave(struct xlate *x)
 		emit_jump_at(s.code, code);
 		return;
 	}
-	x->quick[pc % QUICK].pc = pc;
-	x->quick[pc % QUICK].code = code;
+	x->quick[QUICK_OF(pc)].pc = pc;
+	x->quick[QUICK_OF(pc)].code = code;
 }
 
 /* ---- the start ---- */

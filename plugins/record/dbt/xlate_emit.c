@@ -85,7 +85,7 @@ static void put_by(struct xlate *x, struct cache *c, enum site_kind kind)
 	keep_flags(c);
 	put_gs(c, STORE, RCX, GS(kept_rcx));
 	put_gs(c, LOAD, RCX, GS(by));
-	BYTES(c, 0x89, 0xc8, 0xc1, 0xe0, 0x04, 0x25); /* mov %ecx, %eax; shl $4, %eax; and $, %eax */
+	BYTES(c, 0x89, 0xc8, 0xc1, 0xe0, 0x03, 0x25); /* mov %ecx, %eax; shl $3, %eax; and $, %eax */
 	put32(c, (QUICK - 1) * 16);
 	BYTES(c, 0x65, 0x48, 0x3b, 0x88); /* cmp %gs:quick.pc(%rax), %rcx */
 	put32(c, GS(quick));

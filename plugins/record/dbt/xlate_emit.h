@@ -20,6 +20,7 @@
 #define SITES (1u << 18)
 #define BLOCKS (1u << 19) /* a power of two */
 #define QUICK (1u << 20)
+#define QUICK_OF(pc) ((pc) / 2 % QUICK) /* two targets of branches are hardly next to each other */
 #define XLATE_WRITABLE 32
 #define MARKS REPLAY_WALK_MARKS
 #define FRESH_INSNS 16 /* of a block that is compared with the original */
