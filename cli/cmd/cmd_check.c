@@ -148,7 +148,7 @@ static int add_suppressions(json_t *params, const struct cli *cli, struct err *e
 	const struct strv *files = cli_values(cli, "suppressions");
 	cleanup_buf struct buf text = {0};
 
-	for (size_t k = 0; files && k < files->n; k++) {
+	for (size_t k = 0; k < files->n; k++) {
 		if (read_file(files->s[k], &text, e))
 			return -1;
 		buf_add_char(&text, '\n');
@@ -160,25 +160,11 @@ static int add_suppressions(json_t *params, const struct cli *cli, struct err *e
 	return 0;
 }
 
-static int check_reports(const struct cli *cli, struct err *e)
-{
-	const struct strv *kinds = cli_values(cli, "report");
-
-	for (size_t k = 0; kinds && k < kinds->n; k++) {
-		if (report_check(kinds->s[k], e))
-			return -1;
-		if (cli->json && str_ends(kinds->s[k], "=-"))
-			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object",
-				       kinds->s[k]);
-	}
-	return 0;
-}
-
 static bool fills_stdout(const struct cli *cli)
 {
 	const struct strv *kinds = cli_values(cli, "report");
 
-	for (size_t k = 0; kinds && k < kinds->n; k++)
+	for (size_t k = 0; k < kinds->n; k++)
 		if (str_ends(kinds->s[k], "=-"))
 			return true;
 	return false;
@@ -187,11 +173,11 @@ static bool fills_stdout(const struct cli *cli)
 static int write_reports(const struct cli *cli, const char *rec, const char *what, const json_t *result, struct err *e)
 {
 	const struct strv *kinds = cli_values(cli, "report");
-	json_auto_t *report = kinds && kinds->n ? findings_report(rec, what, result, e) : NULL;
+	json_auto_t *report = kinds->n ? findings_report(rec, what, result, e) : NULL;
 
-	if (kinds && kinds->n && !report)
+	if (kinds->n && !report)
 		return -1;
-	for (size_t k = 0; kinds && k < kinds->n; k++)
+	for (size_t k = 0; k < kinds->n; k++)
 		if (report_write(kinds->s[k], report, e))
 			return -1;
 	return 0;
@@ -207,8 +193,8 @@ static int exec_check(struct cli *cli, struct err *e)
 	while (i < sizeof(checks) / sizeof(checks[0]) && strcmp(cli->args.s[0], checks[i].what) != 0)
 		i++;
 	if (i == sizeof(checks) / sizeof(checks[0]))
-		return err_set(e, ERR_USAGE, "check '%s': memory and races can be checked", cli->args.s[0]);
-	if (check_reports(cli, e))
+		return err_set(e, ERR_USAGE, "check '%s': only memory and races can be checked", cli->args.s[0]);
+	if (report_check_all(cli_values(cli, "report"), cli->json, e))
 		return -1;
 	for (size_t k = 0; i && k < sizeof(of_memory) / sizeof(of_memory[0]); k++)
 		if (cli_has(cli, of_memory[k]))

@@ -28,7 +28,7 @@ static int exec_report(struct cli *cli, struct err *e)
 	if (html && report_check(page, e))
 		return -1;
 	if (cli->json && str_eq(html, "-"))
-		return err_set(e, ERR_USAGE, "--html -: with --json, standard output is for the one object");
+		return err_set(e, ERR_USAGE, "--html -: with --json, standard output has the result: name a file");
 	rec = rec_arg(cli, 0, 0, &first, e);
 	if (!rec)
 		return -1;

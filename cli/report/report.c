@@ -59,7 +59,8 @@ int report_check_all(const struct strv *texts, bool json, struct err *e)
 		if (report_check(texts->s[i], e))
 			return -1;
 		if (json && str_ends(texts->s[i], "=-"))
-			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object",
+			return err_set(e, ERR_USAGE,
+				       "--report %s: with --json, standard output has the result: name a file",
 				       texts->s[i]);
 	}
 	return 0;
