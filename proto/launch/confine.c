@@ -138,50 +138,35 @@ static unsigned add_own_counter(struct sock_filter *f)
 	return sizeof(own_thread) / sizeof(own_thread[0]);
 }
 
-/* Refuses a call unless its argument is this. */
-static unsigned add_only(struct sock_filter *f, uint32_t nr, unsigned argument, uint32_t value)
+/* Refuses a call if its argument is this value (only: if it is another one). */
+static unsigned add_if(struct sock_filter *f, uint32_t nr, unsigned argument, uint32_t value, bool only)
 {
-	const struct sock_filter only[] = {
+	const struct sock_filter check[] = {
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args) + 8 * argument),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, only, !only),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(nr)),
 	};
 
-	memcpy(f, only, sizeof(only));
-	return sizeof(only) / sizeof(only[0]);
-}
-
-/* Refuses a call if its argument is this. */
-static unsigned add_never(struct sock_filter *f, uint32_t nr, unsigned argument, uint32_t value)
-{
-	const struct sock_filter never[] = {
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args) + 8 * argument),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(nr)),
-	};
-
-	memcpy(f, never, sizeof(never));
-	return sizeof(never) / sizeof(never[0]);
+	memcpy(f, check, sizeof(check));
+	return sizeof(check) / sizeof(check[0]);
 }
 
 /* What a process could do to others of its user, where they are in its PID namespace. */
 static unsigned add_others(struct sock_filter *f)
 {
 	const uint32_t signals[] = {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
-	unsigned n = add_only(f, SYS_prlimit64, 0, 0);
+	unsigned n = add_if(f, SYS_prlimit64, 0, 0, true);
 
-	n += add_only(f + n, SYS_sched_setaffinity, 0, 0);
-	n += add_never(f + n, SYS_fcntl, 1, F_SETOWN);
-	n += add_never(f + n, SYS_fcntl, 1, F_SETOWN_EX);
+	n += add_if(f + n, SYS_sched_setaffinity, 0, 0, true);
+	n += add_if(f + n, SYS_fcntl, 1, F_SETOWN, false);
+	n += add_if(f + n, SYS_fcntl, 1, F_SETOWN_EX, false);
 	if (landlock_version() >= LANDLOCK_SIGNALS)
 		return n;
 	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		n += add_only(f + n, signals[i], 0, (uint32_t)getpid());
-	return n + add_only(f + n, SYS_tkill, 0, (uint32_t)getpid());
+		n += add_if(f + n, signals[i], 0, (uint32_t)getpid(), true);
+	return n + add_if(f + n, SYS_tkill, 0, (uint32_t)getpid(), true);
 }
 
 static int install_filter(const struct launch_confine *c)
