@@ -20,7 +20,6 @@
 /* Classes of schedules, as of record --sched. */
 enum hunt_class { HUNT_PARALLEL, HUNT_SERIAL, HUNT_CHAOS, HUNT_CLASSES };
 
-#define HUNT_TIMEOUT_AUTO 0.0 /* 20 times the longest run that passed, and at least 10 s */
 #define HUNT_TIMEOUT_NONE (-1.0)
 
 struct hunt_spec {
@@ -34,7 +33,7 @@ struct hunt_spec {
 	uint64_t seed; /* of the run 0; run N has seed + N */
 	uint64_t shard, shards; /* 0 of 1: all runs; else those whose number modulo shards is this */
 	bool isolate; /* each run has a working directory of its own */
-	double timeout_s; /* or HUNT_TIMEOUT_... */
+	double timeout_s; /* 0: 20 times the longest run that passed, at least 10 s; or HUNT_TIMEOUT_NONE */
 
 	/* kept, and changed by a start that says otherwise */
 	uint64_t runs; /* in all, of all shards; 0: no bound */

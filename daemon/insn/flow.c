@@ -94,11 +94,6 @@ static uint8_t number_of(ZydisRegister reg)
 	return reg != ZYDIS_REGISTER_NONE && of_register(reg, &l) && l.where == FLOW_REGISTER ? l.reg : INSN_NO_REG;
 }
 
-static bool is_segment_base(const ZydisDecodedOperand *o)
-{
-	return o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS;
-}
-
 static void see_memory(const struct decoded *d, struct insn_flow *f)
 {
 	f->base = f->index = INSN_NO_REG;
@@ -110,8 +105,6 @@ static void see_memory(const struct decoded *d, struct insn_flow *f)
 		f->base = number_of(o->mem.base);
 		f->index = number_of(o->mem.index);
 		f->scale = o->mem.scale;
-		f->reads_memory |= o->mem.type == ZYDIS_MEMOP_TYPE_MEM &&
-				   (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) && !is_segment_base(o);
 	}
 }
 

@@ -133,7 +133,6 @@ struct insn_flow {
 	bool zeroes; /* the rest of a vector register becomes 0 */
 	bool lowers; /* it may lower the stack pointer: push, call, sub, lea, and */
 	bool moves_sp;
-	bool reads_memory;
 	struct flow_loc dst, src[2];
 	int64_t imm;
 	bool has_imm;

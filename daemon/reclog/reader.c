@@ -290,8 +290,7 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
 			continue;
 		if (marks && !(it->index % READER_MARK_EVERY))
 			reader_mark_add(marks, (uint64_t)(start - it->r->base), it->stamp);
-		if (!slot->events++)
-			slot->first_kind = rec.kind;
+		slot->events++;
 		it->index++;
 		if (!(rec.flags & RF_S))
 			continue;

@@ -94,7 +94,6 @@ struct reader_slot {
 	bool stamped; /* false: the log ended before a stamped event came */
 	bool last; /* its last event ends the process, see reader_ends_process */
 	uint8_t kind; /* of the stamped event */
-	uint8_t first_kind;
 };
 
 /*

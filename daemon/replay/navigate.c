@@ -229,15 +229,9 @@ int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
 
 static int run_to(struct nav *n, uint64_t to, bool *diverged, struct err *e)
 {
-	double t0 = clock_s();
-	int r;
-
 	if (n->ctx) /* something to see at once, however short it is */
 		op_progress(n->ctx, n->span_lo, n->what);
-	r = target_run_to(&n->t, to, diverged, e);
-
-	n->stats.run_s += clock_s() - t0;
-	return r;
+	return target_run_to(&n->t, to, diverged, e);
 }
 
 static double seconds_at(struct nav *n, uint64_t event)

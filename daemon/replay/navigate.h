@@ -16,7 +16,7 @@
 
 struct nav_stats {
 	uint64_t checkpoints, restarts;
-	double checkpoint_s, restart_s, run_s;
+	double checkpoint_s, restart_s;
 };
 
 struct nav {
