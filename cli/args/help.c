@@ -2,6 +2,8 @@
 /* help.c: see help.h. */
 #include "args/help.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/str.h"
 
@@ -39,9 +41,11 @@ static bool takes_position(const struct cli_command *c)
 /* What the words of the usage stand for. */
 static void print_words(FILE *f, const struct cli_command *c)
 {
-	if (c->word == WORD_REC)
+	if (strstr(c->usage, "REC"))
 		fprintf(f, "\nREC is a directory or a name that fredctl ls lists%s.\n",
-			str_starts(c->usage, "[REC]") ? "; the default is the latest recording" : "");
+			strstr(c->usage, "[REC]") ? "; the default is the latest recording" : "");
+	else if (c->word == WORD_REC)
+		fputs("\nA recording is a directory or a name that fredctl ls lists.\n", f);
 	if (takes_position(c))
 		fputs("POS is start, end, an event number N, N/0xPC#HITS (the HITS-th time at an address "
 		      "after\nevent N), PCT% of the events, @SECONDS since the start, or ckpt:ID.\n",
