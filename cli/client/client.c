@@ -280,10 +280,11 @@ static int check_hello(struct client *c, enum client_open how, struct err *e)
 	if (replace_old(c, hello, e) == 1)
 		return 1;
 	if (protocol != WIRE_PROTOCOL)
-		return err_set(e, ERR_HOST,
-			       "the running fredd speaks protocol %lld, this fredctl %d: fredctl "
-			       "shutdown",
-			       (long long)protocol, WIRE_PROTOCOL);
+		return err_set(
+			e, ERR_HOST,
+			"the running fredd speaks protocol %lld, this fredctl %d: end it with fredctl shutdown, and "
+			"try again",
+			(long long)protocol, WIRE_PROTOCOL);
 	return 0;
 }
 

@@ -125,7 +125,7 @@ static uint32_t default_process(const struct cli *cli, const struct rec *rec)
 	uint32_t process = procs_default(rec);
 
 	if (process && rec->nimages > 1)
-		out_note(cli, "process %u of %u; fredctl ps lists them, --process N is another one", process,
+		out_note(cli, "process %u of %u (fredctl ps lists them; --process N selects another one)", process,
 			 rec->nimages);
 	return process ? process : 1;
 }

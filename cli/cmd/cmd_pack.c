@@ -79,7 +79,7 @@ static int pack_window(struct cli *cli, const char *dir, const char *file, struc
 	int r;
 
 	if (path_exists(file))
-		return err_set(e, ERR_USAGE, "%s exists", file);
+		return err_set(e, ERR_USAGE, "%s exists already: remove it, or give another name", file);
 	if (!folder || !mkdtemp(folder))
 		return err_errno(e, ERR_HOST, "%s", file);
 	r = pack_cut(cli, dir, file, folder, e);
@@ -104,11 +104,13 @@ static int exec_pack(struct cli *cli, struct err *e)
 		return err_set(e, ERR_USAGE, "%s: a program still records into it", dir);
 	if (cli_has(cli, "from") || cli_has(cli, "to")) {
 		if (without_data)
-			return err_set(e, ERR_USAGE, "--without-data: a window replays, and needs the data");
+			return err_set(e, ERR_USAGE,
+				       "--without-data excludes --from and --to: a window is for replaying, which "
+				       "needs the data");
 		return pack_window(cli, dir, file, e);
 	}
 	if (cli_has(cli, "count"))
-		return err_set(e, ERR_USAGE, "--count is for a window: --from, --to");
+		return err_set(e, ERR_USAGE, "--count needs --from or --to: it counts the instructions of a window");
 	if (pack_write(dir, file, without_data, &bytes, e))
 		return -1;
 	if (without_data)

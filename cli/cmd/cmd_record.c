@@ -19,7 +19,7 @@ static const struct cli_option options[] = {
 	 .letter = 'o'},
 	{"sched", "MODE",
 	 "parallel (default); serial: one thread at a time, exact for programs with "
-	 "races; chaos[:SEED]: serial, with perturbed switching",
+	 "races; chaos[:SEED]: serial, in orders that are otherwise rare",
 	 "parallel serial chaos chaos:"},
 	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's, and one thread at a time",
 	 "fred system"},

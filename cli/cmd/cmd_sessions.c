@@ -94,7 +94,7 @@ static int exec_repl(struct cli *cli, struct err *e)
 	if (cli_value(cli, "new") && !rec)
 		return -1;
 	if (rec && cli->args.n)
-		return err_set(e, ERR_USAGE, "repl: a session, or --new REC");
+		return err_set(e, ERR_USAGE, "repl: give a session or --new REC, not both");
 	if (!attach_open(&a, cli->args.n ? cli->args.s[0] : NULL, rec, e))
 		r = attach_repl(&a, none, e);
 	attach_close(&a);

@@ -51,7 +51,7 @@ static int exec_window(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_window = {
 	.name = "window",
-	.help = "count what a failing run executed after it parted from one that did not fail",
+	.help = "count what a failing run executed after it first differed from one that did not fail",
 	.usage = "GOOD BAD",
 	.exec = exec_window,
 	.min_args = 2,

@@ -121,7 +121,10 @@ static int same_program(const struct part *a, const struct part *b, struct err *
 {
 	cleanup_free char *x = hunt_command_text(&a->spec.argv), *y = hunt_command_text(&b->spec.argv);
 
-	return str_eq(x, y) ? 0 : err_set(e, ERR_USAGE, "%s is of %s, %s of %s", a->state.dir, x, b->state.dir, y);
+	return str_eq(x, y)
+		       ? 0
+		       : err_set(e, ERR_USAGE, "--collect: the hunts are of different programs: %s of %s, %s of %s",
+				 a->state.dir, x, b->state.dir, y);
 }
 
 static json_t *report(struct part *parts, size_t n, const struct strv *dirs, struct err *e)

@@ -101,7 +101,9 @@ void disk_enforce_limit(struct hunt *h)
 		return;
 	}
 	if (h->full) {
-		err_set(&e, ERR_HOST, "%s: the recordings of failures take more than --max-disk, one of each group",
+		err_set(&e, ERR_HOST,
+			"%s: one recording for each group of failures takes more than --max-disk: --resume with a "
+			"larger one",
 			h->state.dir);
 		hunt_fail(h, &e);
 		return;

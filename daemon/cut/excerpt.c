@@ -216,8 +216,10 @@ static int write_control(const struct excerpt *x, struct err *e)
 	if (read_file(from, &b, e))
 		return -1;
 	if (b.len < offsetof(struct rlog_control, log_limit) + sizeof(limit))
-		return err_set(e, ERR_USAGE,
-			       "%s: this recording was made by an older recorder: no window can be cut out", from);
+		return err_set(
+			e, ERR_USAGE,
+			"%s: this recording was made by an older recorder: no window can be cut out; record again",
+			from);
 	memcpy(b.data + offsetof(struct rlog_control, log_limit), &limit, sizeof(limit));
 	return write_file(to, b.data, b.len, 0600, e);
 }

@@ -69,9 +69,10 @@ static int set_regs(void *arg, int id, const struct rsp_regs *r, struct err *e)
 	if (!memcmp(&now, r, sizeof(now)))
 		return 0;
 	if (threads_tid(d, id) != d->cursor.tid)
-		return err_set(e, ERR_USAGE,
-			       "functions are called, and registers set, in the thread that moved last (%u)",
-			       threads_number(d, d->cursor.tid));
+		return err_set(
+			e, ERR_USAGE,
+			"functions can be called, and registers set, only in the thread that moved last: thread %u",
+			threads_number(d, d->cursor.tid));
 	return diversion_begin(&d->diversion, &d->cursor, e) || regs_set(&d->diversion.copy, &now, r, e) ? -1 : 0;
 }
 

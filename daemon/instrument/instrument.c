@@ -453,9 +453,9 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 		if (kind >= REPORT_KIND_COUNT || k + words[kind] > n)
 			return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
 		if (i->report.every && kind == REPORT_CALL && !i->insns_told)
-			return err_set(
-				e, ERR_USAGE,
-				"this recording was made by an older recorder: its instructions cannot be examined");
+			return err_set(e, ERR_USAGE,
+				       "this recording was made by an older recorder: its instructions cannot be "
+				       "examined; record again");
 		i->insns_told |= kind == REPORT_INSN;
 		if (kind == REPORT_EVENT ? on_event(i, v[k + 1], e) : i->between && segment(i, e))
 			return -1;

@@ -328,8 +328,9 @@ static int verify(struct local *l, struct trace *begin, bool last_try, struct er
 	l->r->later_evaluations++;
 	if (bad)
 		return 0;
-	return last_try ? err_set(e, ERR_HOST, "it is not bad after what seemed to be the transition; %s",
-				  "this processor's debug registers miss some changes")
+	return last_try ? err_set(e, ERR_HOST,
+				  "the debug registers of this processor have missed a change: the search found a "
+				  "transition after which the expression is not bad; try again")
 			: 1;
 }
 

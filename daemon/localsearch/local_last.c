@@ -346,8 +346,10 @@ int local_look_later(struct local *l, struct err *e)
 		r = guessed ? later_by_guess(l, &copy, &a, e) : later_exactly(l, &copy, &a, e);
 	} while (r == AGAIN && ++looks < LOOKS);
 	if (r == AGAIN)
-		r = err_set(e, ERR_HOST, "%u times, the thread's changes were not the same: %s", looks,
-			    "this processor's debug registers miss some");
+		r = err_set(
+			e, ERR_HOST,
+			"the debug registers of this processor have missed changes in each of %u attempts: try again",
+			looks);
 	l->r->later_evaluations += l->r->evaluations - evaluations;
 	l->hurry = false;
 	l->before = before;

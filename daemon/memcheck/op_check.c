@@ -233,7 +233,7 @@ static int can_follow(const struct check *c, struct err *e)
 		return 0;
 	return err_set(e, ERR_USAGE,
 		       "check memory --uninitialised: this recording was made by an older recorder, or with --malloc "
-		       "system: what its instructions do cannot be examined");
+		       "system: what its instructions do cannot be examined; record again");
 }
 
 static int run(struct check *c, struct err *e)

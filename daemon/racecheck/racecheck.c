@@ -548,7 +548,7 @@ int racecheck_run(struct racecheck *r, struct nav *nav, uint64_t from, uint64_t 
 	if (nav->t.ctl->report_kinds <= REPORT_SYNC)
 		return err_set(e, ERR_USAGE,
 			       "this recording was made by an older recorder, which does not report what synchronises "
-			       "threads");
+			       "threads: record again");
 	r->rules.modules.root = nav->t.own_root;
 	return instrument_run(&r->i, nav, from, to, e);
 }

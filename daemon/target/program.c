@@ -26,7 +26,10 @@ static char *replay_env(const char *recorded, uint32_t root, struct err *e)
 
 	if ((size_t)n > len) {
 		free(s);
-		err_set(e, ERR_USAGE, "the recording was made in a folder whose name is too short");
+		err_set(e, ERR_USAGE,
+			"the path of the folder that it was recorded into is too short for a replay (%zu bytes are "
+			"needed): record again, with a longer one (-o)",
+			(size_t)n);
 		return NULL;
 	}
 	memset(s + n, '/', len - (size_t)n);

@@ -239,7 +239,7 @@ int why_target(struct why *w, const char *expr, const char *at, struct err *e)
 	}
 	if (x->no_code)
 		err_set(e, ERR_NOT_FOUND,
-			"the program jumped to where there is no code: give a position before (--at)");
+			"the program jumped to an address without code: give a position before that jump (--at)");
 	else if (!inspect_open(&i, x, e) &&
 		 (!known || !mean(x->g, 0, i.user, i.copy, i.frames[i.user].level ? 0 : i.at.pc, expr, &m, e)))
 		r = root(w, &i, expr, &m, e);
