@@ -21,8 +21,8 @@ struct condition {
 /* The condition of the innermost `if` or `switch` around a line of source. Pure. */
 void condition_around(const char *source, int line, struct condition *c);
 /*
- * As that; or the condition of the innermost loop whose first statement the line is, or in whose condition it is: what
- * a statement that waits is waiting for.
+ * As condition_around; or the condition of the innermost loop whose first statement the line is, or in whose condition
+ * it is: what a statement that waits is waiting for.
  */
 void condition_of_wait(const char *source, int line, struct condition *c);
 /* The condition of the innermost loop around the line: the loop goes on while it is true. */

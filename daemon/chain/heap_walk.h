@@ -22,9 +22,9 @@ struct heap_walk {
 	uint8_t chunk[HEAP_WALK_CHUNK];
 };
 
-/* To in front of the first block of the arena that addr is in. false: it is in none. */
+/* Moves to in front of the first block of the arena that addr is in. false: it is in none. */
 bool heap_walk_begin(struct heap_walk *w, pid_t pid, uint64_t addr);
-/* To the next block. false: what is at w->at is none. */
+/* Moves to the next block. false: what is at w->at is none. */
 bool heap_walk_next(struct heap_walk *w);
 /* After all that the block has. */
 uint64_t heap_walk_end(const struct heap_walk *w);

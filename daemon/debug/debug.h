@@ -59,7 +59,7 @@ void debug_end_diversion(struct debug *d);
  * or to deliver another one (`signal 0`, `signal N`, `handle ... nopass`), the user is told that this changes nothing.
  */
 void debug_tell_signal(struct debug *d, bool onwards);
-/* To a position as the user wrote it. */
+/* Goes to a position as the user wrote it. */
 int debug_goto(struct debug *d, const char *pos, struct err *e);
 
 #endif

@@ -87,7 +87,7 @@ static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 	return 1;
 }
 
-/* To the last stop of the debugger's own, or where the thread has come into the line. 1: neither. */
+/* Goes back to the last stop of the debugger's own, or where the thread has come into the line. 1: neither. */
 static int back_to_other(struct debug *d, pid_t tid, struct breaks *others, struct stop *stop, struct err *e)
 {
 	struct cursor *t = &d->cursor;

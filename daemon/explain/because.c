@@ -161,8 +161,10 @@ static int why_answer(struct explain *x, enum condition_of of, struct err *e)
 	return r;
 }
 
-/* To the call that is being executed in a frame of p, which is open: where its return address is. 0: none is, the
- * program stands in that function itself. */
+/*
+ * Goes back to the call that is being executed in a frame of p, which is open: where its return address is. 0: none is,
+ * the program stands in that function itself.
+ */
 static uint64_t call_of_frame(struct inspect *p, int level)
 {
 	struct gdb_regs own, outer;

@@ -68,7 +68,7 @@ static int why_status(struct explain *x, struct err *e)
 static const char *const exiting[] = {"exit", "_exit", "_Exit", "quick_exit", NULL};
 static const char *const exit_alone[] = {"exit", "quick_exit", NULL};
 
-/* To the call by which the program, or main's caller, ended it. As to_entry. */
+/* Goes back to the call by which the program, or main's caller, ended it. As to_entry. */
 static int to_exit(struct explain *x, struct err *e)
 {
 	int got = failure_to_entry(x, exiting, e);

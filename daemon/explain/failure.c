@@ -24,7 +24,7 @@ void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)
 
 /* ---- back to the call of a function ---- */
 
-/* To the last entry of one of these functions. 0; 1: there is none, and it stands at its failure; -1. */
+/* Goes back to the last entry of one of these functions. 0; 1: there is none, and it stands at its failure; -1. */
 int failure_to_entry(struct explain *x, const char *const *functions, struct err *e)
 {
 	struct breaks *b = &x->t.breaks;

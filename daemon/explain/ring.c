@@ -30,7 +30,7 @@ unsigned ring_read(struct inspect *p, int level, const char *name, const char *f
 	return 0;
 }
 
-/* To the last write of any of these words. As flow_last_write. */
+/* Goes back to the last write of any of these words. As flow_last_write. */
 static int to_last_link(struct explain *x, const uint64_t *word, unsigned n, uint64_t *last, struct err *e)
 {
 	unsigned which, best = 0;

@@ -67,7 +67,7 @@ static int read_reason(struct explain *x, struct reason *r, struct err *e)
 	return got;
 }
 
-/* To the branch by which the thread came to wait. 0; 1: it is not met; -1. */
+/* Goes back to the branch by which the thread came to wait. 0; 1: it is not met; -1. */
 static int to_test(struct explain *x, const struct vain *v, const struct reason *r, struct err *e)
 {
 	bool ignored;

@@ -132,7 +132,7 @@ bool flow_is_call(struct explain *x);
 
 /* Does the instruction in front of which the program stands read f->l by an index? */
 bool flow_is_indexed(struct flow *f);
-/* Of several sources of an address, the one that makes it wrong, or that is the index. NULL: nobody can say. */
+/* Which of several sources of an address makes it wrong, or is the index. NULL: that is not known. */
 const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o);
 
 /* Did the instruction make the value, so that the chain ends there? */

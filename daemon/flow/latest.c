@@ -332,7 +332,7 @@ int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e)
 
 /* ---- the one that comes too late ---- */
 
-/* To the first write after `at`, in front of its instruction. 0; 1: there is none. */
+/* Goes to the first write after `at`, in front of its instruction. 0; 1: there is none. */
 static int to_next_write(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, struct err *e)
 {
 	struct breaks *b = &x->t.breaks;

@@ -50,7 +50,7 @@ int segment_cancel(struct segment *s, struct err *e);
 int segment_go_on(struct segment *s, struct err *e);
 /* Lets go of what is still held, by killing it (the target is used up), and ends tracing. */
 int segment_end(struct segment *s, struct err *e);
-/* Ends tracing alone: whoever got the held thread goes on with it. */
+/* Ends tracing alone: the process or debugger that has the held thread now goes on with it. */
 int segment_end_tracing(struct err *e);
 
 /* Has this process (the target or a copy) done event n + 1, or tried to do another one than was recorded? */

@@ -116,13 +116,13 @@ int segcur_look_on(struct segcur *in, const struct breaks *b, struct stop *stop,
  * any more.
  */
 int segcur_run(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
-/* To the visible state before. 1: `now` is the first one. */
+/* Goes to the visible state before. 1: `now` is the first one. */
 int segcur_back(struct segcur *in, struct err *e);
 /* Does the segment end in the middle of the program? Then no copy of `now` finds its end (segcursor_run.c). */
 bool segcur_ends_in_program(const struct segcur *in);
-/* To the last visible state. */
+/* Goes to the last visible state. */
 int segcur_to_end(struct segcur *in, struct err *e);
-/* To the state of `want`, a thread of another process in the same segment. 1: it is not met. */
+/* Goes to the state of `want`, a thread of another process in the same segment. 1: it is not met. */
 int segcur_find(struct segcur *in, struct trace *want, struct err *e);
 /* A copy that is held for a while, at a stop or, if stop.kind is 0, between two stops. */
 struct segcur_kept {
@@ -148,10 +148,10 @@ struct segcur_count {
 /* As segcur_find, and counts the stops of b before the state. 1: there are too many. Free *c in any case. */
 int segcur_find_counting(struct segcur *in, struct trace *want, struct breaks *b, struct segcur_count *c,
 			 struct err *e);
-/* To the last of the counted stops. 1: there is none. */
+/* Goes to the last of the counted stops. 1: there is none. */
 int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e);
 void segcur_count_fini(struct segcur_count *c);
-/* To the k-th stop of b (from 1). 1: there are fewer. */
+/* Goes to the k-th stop of b (from 1). 1: there are fewer. */
 int segcur_nth_stop(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
 /*
  * How many stops of b, which watches nothing, there are in the segment. 1: more than `most`, and no walk can count
@@ -162,7 +162,7 @@ int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t most, uint64_
  * moved. */
 #define SEGCUR_CHANGED 2
 int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e);
-/* To the last stop of b in the segment. 1: there is none. */
+/* Goes to the last stop of b in the segment. 1: there is none. */
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* Which segments may have stops. */
 struct segcur_far {
@@ -181,7 +181,7 @@ struct segcur_far {
  */
 int segcur_go_far(struct target *target, uint64_t n, struct trace *t, const struct process_view *view, struct breaks *b,
 		  struct segcur_far *f, struct err *e);
-/* To the last stop of b before now. 1: there is none. */
+/* Goes to the last stop of b before now. 1: there is none. */
 int segcur_back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* A change of watched words: by the instruction at pc, the hits-th time that the segment comes there; values by slot.
  */

@@ -7,7 +7,7 @@
 
 #include "segcursor/segcursor_int.h"
 
-/* To the first of the points alone. */
+/* Goes to the first of the points alone. */
 static int walk_to_point(struct segcur *in, const struct breaks *b, struct trace *t, struct stop *stop, struct err *e)
 {
 	struct breaks points = {.view = b->view};
@@ -21,7 +21,7 @@ static int walk_to_point(struct segcur *in, const struct breaks *b, struct trace
 	return r;
 }
 
-/* To the change at which a condition is true for the first time. */
+/* Goes to the change at which a condition is true for the first time. */
 static int walk_to_change(struct segcur *in, const struct breaks *b, struct segcur_look *l, struct trace *t,
 			  struct stop *stop, struct err *e)
 {

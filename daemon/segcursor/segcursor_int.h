@@ -211,7 +211,7 @@ int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t
 		  struct err *e);
 /* Stops before the first mark, where walks begin. */
 int segcur_count_before_walks(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
-/* To the kth stop, by walking, as segcur_walk_to_stop. More than 0: it cannot be done so. */
+/* Goes to the kth stop, by walking, as segcur_walk_to_stop. More than 0: it cannot be done so. */
 int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
 /*
  * Counts the stops from the first mark up to the goal, which is `now`, by walking. More than 0: it cannot be done so.

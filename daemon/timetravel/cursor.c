@@ -71,7 +71,7 @@ unsigned cursor_cuts(struct cursor *t, uint64_t from, uint64_t to, uint64_t cuts
 	return seconds_at(t, to) - seconds_at(t, from) < LAY_S ? 0 : nav_cuts(t->nav, from, to, CURSOR_CUTS / 2, cuts);
 }
 
-/* To the last visible state of a segment before event n, of thread `who` (0: any). 1: there is none. */
+/* Goes to the last visible state of a segment before event n, of thread `who` (0: any). 1: there is none. */
 int cursor_segment_before(struct cursor *t, uint64_t n, uint32_t who, struct err *e)
 {
 	for (; n > nav_first(t->nav); n--) {

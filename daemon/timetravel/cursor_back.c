@@ -22,7 +22,7 @@ static int at_begin(struct cursor *t, struct stop *stop, struct err *e)
 	return cursor_goto(t, 0, e);
 }
 
-/* To the previous visible state of the thread. */
+/* Goes to the previous visible state of the thread. */
 static int one_back(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	uint32_t who = cursor_ordinal(t, tid);
@@ -368,7 +368,9 @@ int cursor_stopped_segments(struct cursor *t, uint64_t *to, struct cursor_last *
 	return r;
 }
 
-/* To the last stop of a segment that a sweep has left, since words are written very often there. 1: there is none. */
+/*
+ * Goes to the last stop of a segment that a sweep has left, since words are written very often there. 1: there is none.
+ */
 static int last_of_left(struct cursor *t, uint64_t event, struct stop *stop, struct err *e)
 {
 	if (t->ops->enter_any(t, event, e))
@@ -377,7 +379,9 @@ static int last_of_left(struct cursor *t, uint64_t event, struct stop *stop, str
 	return t->ops->last_stop(&t->in, &t->breaks, stop, e);
 }
 
-/* To the last stop of these n segments, which are gone through forwards, since that is the short way. 1: there is none.
+/*
+ * Goes to the last stop of these n segments, which are gone through forwards, since that is the short way. 1: there is
+ * none.
  */
 static int last_of_part(struct cursor *t, const uint64_t *event, size_t n, struct stop *stop, struct err *e)
 {
@@ -395,7 +399,7 @@ static int last_of_part(struct cursor *t, const uint64_t *event, size_t n, struc
 	return r ? last_of_left(t, event[last], stop, e) : 0;
 }
 
-/* To the last stop of those that a sweep has met. 1: there is none. */
+/* Goes to the last stop of those that a sweep has met. 1: there is none. */
 static int last_swept(struct cursor *t, const struct cursor_last *last, struct stop *stop, struct err *e)
 {
 	size_t n = last->maybes, part;
@@ -443,7 +447,7 @@ static int last_before(struct cursor *t, uint64_t *to, struct stop *stop, struct
 	return 1;
 }
 
-/* To the last stop in this segment. 1: there is none. */
+/* Goes to the last stop in this segment. 1: there is none. */
 static int back_inside(struct cursor *t, struct stop *stop, struct err *e)
 {
 	struct segcur_count count = {0};

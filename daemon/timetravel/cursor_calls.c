@@ -87,8 +87,10 @@ static int number_of_fork(struct cursor *t, long *nr, struct err *e)
 
 enum { NOTHING_SEEN = 1, ANOTHER_CALL };
 
-/* To the last state before that event. NOTHING_SEEN: nothing of the program's is there. ANOTHER_CALL: a fork that is
- * not caught. */
+/*
+ * Goes to the last state before that event. NOTHING_SEEN: nothing of the program's is there. ANOTHER_CALL: a fork that
+ * is not caught.
+ */
 static int stand_before(struct cursor *t, uint64_t event, long nr, struct stop *stop, struct err *e)
 {
 	int r = cursor_goto_end(t, event - 1, e);

@@ -128,7 +128,7 @@ static int run_from_here(struct cursor *t, pid_t step, uint64_t until, struct st
 									       : 0;
 }
 
-/* As that, over forks. */
+/* As the function above, over forks. */
 static int run_on(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
 	uint64_t fork;
@@ -206,8 +206,10 @@ static int step_last(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 	return there ? 0 : t->ops->step(&t->in, &t->breaks, stop, e);
 }
 
-/* To the first visible state after event n, at which the process stands. STOP_LIMIT: there is none; it stands at the
- * next one. */
+/*
+ * Goes to the first visible state after event n, at which the process stands. STOP_LIMIT: there is none; it stands at
+ * the next one.
+ */
 static int enter(struct cursor *t, uint64_t n, struct stop *stop, struct err *e)
 {
 	int r = t->ops->enter(t, n, e);

@@ -14,7 +14,7 @@ struct cursor_ops {
 	int (*leave)(struct cursor *t, struct err *e);
 	int (*enter)(struct cursor *t, uint64_t n, struct err *e);
 	int (*enter_any)(struct cursor *t, uint64_t n, struct err *e);
-	/* Leaves a checkpoint some events before n: whoever goes back will go back further. */
+	/* Leaves a checkpoint some events before n, since further steps back are likely. */
 	int (*come_near)(struct cursor *t, uint64_t n, struct err *e);
 	int (*hold)(struct cursor *t, uint64_t n, struct err *e);
 	int (*run)(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e);

@@ -8,7 +8,7 @@
 #include "replay/show.h"
 #include "timetravel/cursor_int.h"
 
-/* To the hits-th time at an address after the event. */
+/* Goes to the hits-th time at an address after the event. */
 static int enter_segment(struct look *l, struct err *e)
 {
 	if (cursor_goto_given(&l->cursor, &l->at, e))

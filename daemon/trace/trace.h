@@ -44,8 +44,7 @@ enum trace_why {
 	TRACE_SIGNAL, /* `info` is about to be delivered: give its number to the next trace_cont (and possibly `slots`,
 		       * if its own trap flag has raised it) */
 	TRACE_TIMEOUT, /* a limit was reached, the thread was interrupted */
-	TRACE_STOPPED, /* a group stop (SIGSTOP ...) by somebody else; the next trace_cont ends it
-			*/
+	TRACE_STOPPED, /* a group stop (SIGSTOP ...) by another process; the next trace_cont ends it */
 	TRACE_EXITED, /* the thread is gone: `status` as from waitpid */
 };
 

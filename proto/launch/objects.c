@@ -34,7 +34,7 @@ struct linker_run {
 	struct files_call call;
 };
 
-/* To its next stop at the entry or the exit of a call. As launch_place_objects. */
+/* Runs to its next stop at the entry or the exit of a call. As launch_place_objects. */
 static int next_stop(pid_t pid, struct err *e)
 {
 	int status, sig = 0;

@@ -279,7 +279,7 @@ void emit_known_stubs(struct xlate *x, struct cache *c)
 	}
 }
 
-/* To a stub, which comes back behind this. */
+/* Emits a jump to a stub, which comes back behind this. */
 static void put_stub(struct xlate *x, struct cache *c, uint32_t site, unsigned stub)
 {
 	uint8_t *back, *next;

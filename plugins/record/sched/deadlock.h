@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* deadlock.h: recording one thread at a time: do all threads wait for each other? A thread has ended, and who is next?
+/*
+ * deadlock.h: recording one thread at a time: do all threads wait for each other? Which thread runs when one has ended?
  */
 #ifndef FRED_RECORD_DEADLOCK_H
 #define FRED_RECORD_DEADLOCK_H
