@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "explain/failure.h"
 #include "expr/rewrite.h"
 #include "flow/flow.h"
 #include "replay/show.h"
@@ -243,23 +244,16 @@ static bool is_same_state(const struct transition *a, const struct transition *b
 	       a->step.at.hits == b->step.at.hits;
 }
 
-/*
- * Was a found before b found? 1: yes; 0: no, or they are one. In one segment, b is the later one if it only says where
- * a variable of the failing statement begins; else it is looked for from b on back. The cursor may stand anywhere
- * afterwards. -1: the replay failed.
- */
-static int is_before(struct explain *x, const struct transition *a, const struct transition *b, struct err *e)
+int condition_is_before(struct explain *x, const struct timeline_point *first, const struct timeline_point *second,
+			struct err *e)
 {
-	const struct timeline_point *first = &a->step.at, *second = &b->step.at;
 	struct timeline_point at = {0};
 	struct stop stop = {0};
 	int r;
 
 	if (first->event != second->event)
 		return first->event < second->event;
-	if (has_no_value(b))
-		return 1;
-	if (!first->pc || !first->hits || !second->pc || !second->hits || is_same_state(a, b))
+	if (!first->pc || !first->hits || !second->pc || !second->hits)
 		return 0;
 	if (first->pc == second->pc)
 		return first->hits < second->hits;
@@ -271,6 +265,15 @@ static int is_before(struct explain *x, const struct transition *a, const struct
 	if (r || (stop.kind == STOP_BREAK && cursor_where(&x->t, &at, e)))
 		return -1;
 	return stop.kind == STOP_BREAK && at.event == first->event && at.hits >= first->hits;
+}
+
+/* Was a found before b found? In one segment, b is the later one if it only says where a variable of the failing
+ * statement begins. As condition_is_before. */
+static int is_before(struct explain *x, const struct transition *a, const struct transition *b, struct err *e)
+{
+	if (a->step.at.event == b->step.at.event && has_no_value(b))
+		return 1;
+	return condition_is_before(x, &a->step.at, &b->step.at, e);
 }
 
 /* Is it in the function that failed? Then it has set one of its variables, or arguments. */
@@ -489,6 +492,8 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 {
 	cleanup_free char *own = with_this(p, level, given);
 	const char *expr = own ? own : given;
+	struct compared_place place;
+	int r;
 	char owner[128];
 	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = inspect_eval(p, level, truth),
 			  *frozen = NULL;
@@ -503,9 +508,13 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 	}
 	frozen = freeze(p, level, expr);
 	find_owner(p, frozen, owner);
+	failure_compared_place(p, level, expr, &place);
 	inspect_close(p);
 	op_progress(x->ctx, 0.4, "searching for what turned the condition");
-	if (of == CONDITION_OF_OBJECTS)
-		return search_objects(x, expr, frozen ? frozen : expr, owner, bad, e);
-	return search(x, expr, frozen, owner, bad, e);
+	r = of == CONDITION_OF_OBJECTS ? search_objects(x, expr, frozen ? frozen : expr, owner, bad, e)
+				       : search(x, expr, frozen, owner, bad, e);
+	if (!r)
+		r = failure_set_later(x, &place, bad, e);
+	compared_place_fini(&place);
+	return r;
 }

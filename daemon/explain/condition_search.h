@@ -28,6 +28,11 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 int condition_find_good(struct explain *x, const char *expr, const char *bad, bool thorough, char **good, char **next,
 			struct err *e);
 
+/* Is the first position before the second? 1; 0: no, or they are one; -1: the replay failed. The cursor may stand
+ * anywhere afterwards. */
+int condition_is_before(struct explain *x, const struct timeline_point *first, const struct timeline_point *second,
+			struct err *e);
+
 /* The expression with the variables of its frame replaced by their values, as far as there are any; malloc'd. */
 char *condition_freeze(struct inspect *p, int level, const char *expr);
 /*

@@ -85,6 +85,21 @@ int failure_returned(struct explain *x, struct err *e);
 
 /* setter.c: the chain has ended: if a function that is for that has set the value, adds a step for the call. */
 int failure_setter(struct explain *x, struct err *e);
+/* A variable that a condition compared with a constant. */
+struct compared_place {
+	uint64_t addr; /* 0: there is none */
+	unsigned len;
+	char *name, *frozen; /* in the condition, and with the variables of its frame replaced; malloc'd */
+	char *value; /* GDB's, at the failure; malloc'd */
+};
+/* expr: the condition, of a frame of p. compared_place_fini frees. */
+void failure_compared_place(struct inspect *p, int level, const char *expr, struct compared_place *out);
+void compared_place_fini(struct compared_place *c);
+/*
+ * The chain ended at what turned the condition, which is false at `bad`. If the variable was set to another constant
+ * after that, this has the value that was checked: adds that step. 0; -1. The cursor may stand anywhere afterwards.
+ */
+int failure_set_later(struct explain *x, const struct compared_place *c, const char *bad, struct err *e);
 
 /*
  * because.c: why the statement of a frame was executed, from the `if` around it. p is open at that state, and is closed

@@ -2,7 +2,8 @@
 /*
  * setter.c: the chain ended at a statement that sets a member of what its function was given to a constant, as one that
  * resets an object, or gives it back. Such a function does what it is for. If several statements call it, the one that
- * did is the end of the chain.
+ * did is the end of the chain. Or the chain ended at what turned a condition, and the value that was checked then is
+ * one that a later statement set.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -185,4 +186,158 @@ int failure_setter(struct explain *x, struct err *e)
 	}
 	inspect_close(&p);
 	return 0;
+}
+
+/* ---- what was set after the condition had turned ---- */
+
+/* Where the two sides of the comparison `a == b' or `a != b' are parted, which is all of the text; NULL: it is none. */
+static const char *compared_at(const char *text, size_t len)
+{
+	const char *at = NULL;
+	int depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("\"'?,|&", text[i]))
+			return NULL;
+		depth += strchr("([", text[i]) ? 1 : strchr(")]", text[i]) ? -1 : 0;
+		if (depth || i + 1 >= len || text[i + 1] != '=' || !strchr("=!", text[i]))
+			continue;
+		if (at)
+			return NULL;
+		at = text + i++;
+	}
+	return at;
+}
+
+/* Past a negation of all of the text, and brackets around it. */
+static void strip(const char **text, size_t *len)
+{
+	for (;;) {
+		int depth = 0;
+		size_t skip = 0, i;
+
+		while (*len && strchr(" \t\n", **text))
+			++*text, --*len;
+		while (*len && strchr(" \t\n", (*text)[*len - 1]))
+			--*len;
+		if (*len > 1 && (*text)[0] == '!' && (*text)[1] == '(')
+			skip = 1;
+		if (*len <= skip || (*text)[skip] != '(')
+			return;
+		for (i = skip; i < *len; i++) {
+			depth += (*text)[i] == '(' ? 1 : (*text)[i] == ')' ? -1 : 0;
+			if (!depth)
+				break;
+		}
+		if (i + 1 != *len)
+			return;
+		*text += skip + 1;
+		*len -= skip + 2;
+	}
+}
+
+/* The name is a variable of at most 8 bytes, and the other one is none. */
+static bool read_place(struct inspect *p, int level, const char *name, const char *other, struct compared_place *out)
+{
+	cleanup_free char *address = str_fmt("&(%s)", name), *size = str_fmt("sizeof(%s)", name),
+			  *none = str_fmt("&(%s)", other);
+	uint64_t len, v;
+
+	if (strpbrk(name, "=+(") || !inspect_number(p, level, address, &out->addr) ||
+	    !inspect_number(p, level, size, &len) || !len || len > sizeof(v) || inspect_number(p, level, none, &v) ||
+	    !inspect_number(p, level, other, &v))
+		return false;
+	out->len = (unsigned)len;
+	out->name = xstrdup(name);
+	out->value = inspect_eval(p, level, name);
+	out->frozen = condition_freeze(p, level, name);
+	return true;
+}
+
+void failure_compared_place(struct inspect *p, int level, const char *expr, struct compared_place *out)
+{
+	size_t len = strlen(expr);
+	const char *at;
+
+	*out = (struct compared_place){0};
+	strip(&expr, &len);
+	at = compared_at(expr, len);
+	if (at) {
+		cleanup_free char *left = xstrndup(expr, (size_t)(at - expr)),
+				  *right = xstrndup(at + 2, len - (size_t)(at + 2 - expr));
+
+		left[strcspn(left, " ")] = '\0';
+		if (!read_place(p, level, left, right, out))
+			read_place(p, level, right + strspn(right, " "), left, out);
+	}
+}
+
+void compared_place_fini(struct compared_place *c)
+{
+	free(c->name);
+	free(c->value);
+	free(c->frozen);
+}
+
+/* The program stands in front of a write. Does the instruction set all of the place to a constant? */
+static bool sets_constant(struct explain *x, const struct compared_place *c)
+{
+	struct insn_loc l = {.where = INSN_IN_MEM, .addr = c->addr, .len = c->len};
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct insn_origin o;
+	struct err ignored;
+	struct insn i;
+
+	if (explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
+	    explain_insn(x, &r, code, &i, &ignored))
+		return false;
+	insn_origin(&i, &l, &o);
+	return o.effect == INSN_SETS && o.what.addr == l.addr && o.what.len == l.len;
+}
+
+/* From `bad` to the last write of the place, if that set it to a constant, and is after `turned`. 0; 1: not so; -1. */
+static int to_later_set(struct explain *x, const struct compared_place *c, const char *bad,
+			const struct timeline_point *turned, struct err *e)
+{
+	struct timeline_point at;
+	bool ignored;
+	int r;
+
+	if (nav_resolve(&x->nav, bad, &at, e) || cursor_goto_point(&x->t, &at, e))
+		return -1;
+	r = flow_last_write(x, c->addr, c->len, 0, &ignored, e);
+	if (r)
+		return r < 0 ? -1 : 1;
+	if (!sets_constant(x, c) || cursor_where(&x->t, &at, e))
+		return 1;
+	r = condition_is_before(x, turned, &at, e);
+	if (r <= 0)
+		return r < 0 ? -1 : 1;
+	return cursor_goto_point(&x->t, &at, e) ? -1 : 0;
+}
+
+int failure_set_later(struct explain *x, const struct compared_place *c, const char *bad, struct err *e)
+{
+	const struct step *last = &x->chain.v[x->chain.n - 1];
+	struct timeline_point turned = last->at;
+	cleanup_free char *was = NULL;
+	struct inspect p = {0};
+	int r;
+
+	if (!c->addr || !c->value || x->end != END_TRANSITION || last->role != STEP_TRANSITION || !turned.pc)
+		return 0;
+	r = to_later_set(x, c, bad, &turned, e);
+	if (!r)
+		r = inspect_open(&p, x, e);
+	if (!r)
+		was = inspect_eval(&p, 0, c->frozen);
+	if (was && !str_eq(was, c->value) && json_is_string(json_object_get(p.location, "file"))) {
+		inspect_step(&p, STEP_WRITE, c->name, was, c->value, "later this wrote %s: it was %s, became %s",
+			     c->name, was, c->value);
+		explain_end_instead(x, END_CONSTANT, "the statement set %s to what it was when it was checked",
+				    c->name);
+	}
+	inspect_close(&p);
+	return r < 0 && !explain_may_go_on(x, e) ? -1 : 0;
 }
