@@ -52,6 +52,8 @@ struct flow_setter {
 	struct insn_origin origin;
 	unsigned steps;
 	uint64_t marked; /* the word at flow.mark */
+	uint64_t returned; /* the place of the return address of the outermost call that was entered by its end; 0: none
+			    */
 	bool far; /* flow_far_back was tried */
 };
 void flow_setter_begin(struct flow_setter *s);

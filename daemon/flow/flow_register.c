@@ -370,6 +370,8 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 	}
 	if (kind == INSN_RET && note_return(f, was->rsp, e))
 		return -1;
+	if (kind == INSN_RET && was->rsp > s->returned)
+		s->returned = was->rsp;
 	if (visibility_is_certain(&x->t.visibility, was->rip))
 		f->result = false; /* an argument of the function */
 	else if (kind == INSN_RET && f->l.reg == INSN_RAX)
@@ -377,7 +379,13 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 	insn_origin(&i, &f->l, &s->origin);
 	if (s->origin.effect != INSN_KEEPS)
 		return SETTER_INSN;
-	return kind == INSN_CALL && !flow_calls_keep(f->l.reg) ? SETTER_CALL : SETTER_ON;
+	if (kind != INSN_CALL || flow_calls_keep(f->l.reg))
+		return SETTER_ON;
+	if (now->rsp > s->returned)
+		return SETTER_CALL;
+	if (now->rsp == s->returned) /* it has left the register as it was */
+		s->returned = 0;
+	return SETTER_ON;
 }
 
 /* By breakpoints. SETTER_ON: the search by steps goes on from s->regs. */
