@@ -228,11 +228,30 @@ static int literal(const char *text, struct buf *bytes)
 	return *p == '"' && !p[1 + strspn(p + 1, " \t")] ? 0 : -1;
 }
 
-/* object == "text" (or !=), byte by byte: no call, and only what differs is read. */
+/* The largest piece of so many bytes that is a number, and its type. */
+static unsigned piece_of(size_t n, const char **type)
+{
+	static const struct {
+		unsigned size;
+		const char *type;
+	} pieces[] = {{8, "long"}, {4, "int"}, {2, "short"}, {1, "char"}};
+	size_t k = 0;
+
+	while (pieces[k].size > n)
+		k++;
+	*type = pieces[k].type;
+	return pieces[k].size;
+}
+
+/*
+ * object == "text" (or !=), without a call, and only what differs is read. In pieces of up to 8 bytes: GDB looks at all
+ * of the object's expression for each, which takes long if there are templates in it.
+ */
 static char *compare_text(struct speller *p, const char *object, const char *with, bool equal)
 {
 	cleanup_free char *type = NULL, *size = NULL, *data = NULL;
 	cleanup_buf struct buf bytes = {0}, out = {0};
+	const char *number;
 	bool points;
 
 	if (literal(with, &bytes))
@@ -243,8 +262,14 @@ static char *compare_text(struct speller *p, const char *object, const char *wit
 	size = fill(text_for(type, "size"), object, "", type);
 	data = fill(text_for(type, "data"), object, "", type);
 	buf_addf(&out, "(%s%s%zu", size, equal ? "==" : "!=", bytes.len);
-	for (size_t i = 0; i < bytes.len; i++)
-		buf_addf(&out, "%s%s[%zu]%s%d", equal ? "&&" : "||", data, i, equal ? "==" : "!=", buf_str(&bytes)[i]);
+	for (size_t i = 0, n; i < bytes.len; i += n) {
+		uint64_t v = 0;
+
+		n = piece_of(bytes.len - i, &number);
+		memcpy(&v, buf_str(&bytes) + i, n);
+		buf_addf(&out, "%s*(unsigned %s *)(%s+%zu)%s0x%llx", equal ? "&&" : "||", number, data, i,
+			 equal ? "==" : "!=", (unsigned long long)v);
+	}
 	buf_add_char(&out, ')');
 	p->any = true;
 	return buf_steal(&out);

@@ -58,6 +58,7 @@ struct Holder {
 	std::array<int, 3> triple{1, 2, 3};
 	std::string state = "o\"k\n", empty;
 	std::string_view view = "view";
+	std::string long_text = "more than fifteen bytes long";
 	std::shared_ptr<int> shared = std::make_shared<int>(7), other = shared;
 	std::unique_ptr<int> nothing;
 
