@@ -493,6 +493,7 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 	cleanup_free char *own = with_this(p, level, given);
 	const char *expr = own ? own : given;
 	struct compared_place place;
+	struct endless_text text;
 	int r;
 	char owner[128];
 	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = inspect_eval(p, level, truth),
@@ -509,12 +510,14 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 	frozen = freeze(p, level, expr);
 	find_owner(p, frozen, owner);
 	failure_compared_place(p, level, expr, &place);
+	failure_endless_text(p, level, expr, &text);
 	inspect_close(p);
 	op_progress(x->ctx, 0.4, "searching for what turned the condition");
 	r = of == CONDITION_OF_OBJECTS ? search_objects(x, expr, frozen ? frozen : expr, owner, bad, e)
 				       : search(x, expr, frozen, owner, bad, e);
 	if (!r)
-		r = failure_set_later(x, &place, bad, e);
+		r = failure_set_later(x, &place, bad, e) || failure_tell_endless(x, &text, bad, e) ? -1 : 0;
 	compared_place_fini(&place);
+	free(text.name);
 	return r;
 }

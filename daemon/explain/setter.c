@@ -341,3 +341,76 @@ int failure_set_later(struct explain *x, const struct compared_place *c, const c
 	inspect_close(&p);
 	return r < 0 && !explain_may_go_on(x, e) ? -1 : 0;
 }
+
+/* ---- texts without an end ---- */
+
+#define TEXT_MOST 4096u
+
+/* Is the name an array of characters in which no byte is 0? */
+static bool is_endless(struct inspect *p, int level, const char *name, struct endless_text *out)
+{
+	cleanup_free char *address = str_fmt("&(%s)", name), *first = str_fmt("&(%s)[0]", name),
+			  *size = str_fmt("sizeof(%s)", name), *one = str_fmt("sizeof((%s)[0])", name);
+	uint64_t begin, len, unit;
+	char text[TEXT_MOST];
+	struct err ignored;
+
+	if (!inspect_number(p, level, address, &out->addr) || !inspect_number(p, level, first, &begin) ||
+	    begin != out->addr || !inspect_number(p, level, size, &len) || !inspect_number(p, level, one, &unit) ||
+	    unit != 1 || !len || len > sizeof(text) || trace_read(p->copy, begin, text, len, &ignored) ||
+	    memchr(text, 0, len))
+		return false;
+	out->len = (unsigned)len;
+	out->name = xstrdup(name);
+	return true;
+}
+
+void failure_endless_text(struct inspect *p, int level, const char *expr, struct endless_text *out)
+{
+	*out = (struct endless_text){0};
+	for (const char *s = expr; (s = strstr(s, "str")) && !out->name; s++) {
+		size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz");
+
+		if ((s > expr && (isalnum((unsigned char)s[-1]) || strchr("_.>", s[-1]))) || s[n] != '(' ||
+		    str_starts(s, "strn"))
+			continue;
+		for (const char *arg = s + n + 1; !out->name;) {
+			size_t len = strcspn(arg, ",()\"'");
+			cleanup_free char *name = xstrndup(arg + strspn(arg, " "), len - strspn(arg, " "));
+
+			if (!arg[len] || !strchr(",)", arg[len]))
+				break;
+			is_endless(p, level, name, out);
+			if (arg[len] == ')')
+				break;
+			arg += len + 1;
+		}
+	}
+}
+
+int failure_tell_endless(struct explain *x, const struct endless_text *t, const char *bad, struct err *e)
+{
+	const struct step *last = &x->chain.v[x->chain.n - 1];
+	struct timeline_point at;
+	struct inspect p = {0};
+	bool ignored;
+	int r;
+
+	if (!t->name || x->end != END_TRANSITION || last->role != STEP_TRANSITION)
+		return 0;
+	if (nav_resolve(&x->nav, bad, &at, e) || cursor_goto_point(&x->t, &at, e))
+		return -1;
+	r = flow_last_write(x, t->addr + t->len - 1, 1, 0, &ignored, e);
+	if (!r)
+		r = inspect_open(&p, x, e);
+	if (!r && json_is_string(json_object_get(p.location, "file")) &&
+	    !chain_same_place(p.location, last->location, true)) {
+		inspect_step(&p, STEP_WRITE, t->name, NULL, NULL,
+			     "this wrote the last of the %u bytes of %s, and it is not the end of a text", t->len,
+			     t->name);
+		explain_end_instead(x, END_COMPUTED, "the text in %s has no end: what is behind it is read, too",
+				    t->name);
+	}
+	inspect_close(&p);
+	return r < 0 && !explain_may_go_on(x, e) ? -1 : 0;
+}
