@@ -20,6 +20,7 @@
 
 #define BYTES_MAX (8u * BREAKS_WATCHES)
 #define SHOWN_MAX SEGCUR_CHANGES
+#define TRIES 3
 
 struct bytes {
 	uint8_t v[BYTES_MAX];
@@ -169,20 +170,65 @@ static void show(const struct changes *c, const struct change *x, struct buf *ou
 	buf_add_char(out, '\n');
 }
 
-/* With these breakpoints in the place of the debugger's. */
+static bool same(const struct bytes *a, const struct bytes *b)
+{
+	return a->there == b->there && !memcmp(a->v, b->v, sizeof(a->v));
+}
+
+/* Does each change begin with what the one before has left, and the last one leave what there is at the end? */
+static bool is_chain(const struct changes *c, const struct bytes *end)
+{
+	const struct bytes *next = end;
+
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct change *x = &c->v[SHOWN_MAX - 1 - i];
+
+		if (!same(&x->now, next))
+			return false;
+		next = &x->old;
+	}
+	return true;
+}
+
+/* *end: what there is here. */
+static int collect(struct changes *c, const struct timeline_point *here, uint64_t *to, struct bytes *end, struct err *e)
+{
+	*to = here->event;
+	if (cursor_goto_point(&c->d->cursor, here, e))
+		return -1;
+	look(c, end);
+	if (find_inside(c, false, e))
+		return -1;
+	while (c->n < SHOWN_MAX && *to > nav_first(c->d->cursor.nav))
+		if (find_before(c, to, e))
+			return -1;
+	return 0;
+}
+
+/*
+ * With these breakpoints in the place of the debugger's. The processor may miss the hit of a debug register; but where
+ * it is the kernel that changes memory, it is the same each time.
+ */
 static int find(struct changes *c, const struct timeline_point *here, struct buf *out, struct err *e)
 {
 	struct cursor *t = &c->d->cursor;
-	uint64_t to = here->event;
+	unsigned before = SHOWN_MAX + 1;
+	struct bytes end;
+	uint64_t to;
 
 	if (breaks_watch(&t->breaks, GROUP_WRITE, c->addr, c->len))
 		return err_set(e, ERR_USAGE, "history: %u bytes at 0x%llx are more than the debug registers can watch",
 			       c->len, (unsigned long long)c->addr);
-	if (cursor_goto_point(t, here, e) || find_inside(c, false, e))
-		return -1;
-	while (c->n < SHOWN_MAX && to > nav_first(t->nav))
-		if (find_before(c, &to, e))
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		c->n = 0;
+		c->more = false;
+		if (collect(c, here, &to, &end, e))
 			return -1;
+		if (c->n == before || is_chain(c, &end))
+			break;
+		before = c->n;
+		log_info("the changes do not follow from each other: once more");
+	}
 	for (unsigned i = SHOWN_MAX - c->n; i < SHOWN_MAX; i++)
 		show(c, &c->v[i], out);
 	if (c->more || to > nav_first(t->nav))
