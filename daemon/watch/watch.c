@@ -41,7 +41,7 @@ static int copy_inside(struct watch *w, struct err *e)
 			    : 0;
 		target_kill(&w->nav.t);
 	} else if (!r) {
-		r = segment_copy(&s, &s.held, &w->good_copy, e);
+		r = segment_copy_apart(&s, &s.held, &w->good_copy, e); /* it outlives the process */
 	}
 	return segment_end(&s, r ? &why : e) ? -1 : r;
 }
