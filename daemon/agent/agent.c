@@ -217,7 +217,7 @@ static void floating(struct machine *m, int op)
 
 static bool is_wide_op(int op)
 {
-	return op >= AGENT_wadd_high && op <= AGENT_wless_unsigned;
+	return op >= AGENT_wadd_high && op <= AGENT_wrsh_unsigned_high;
 }
 
 static enum agent_status wide(struct machine *m, int op)

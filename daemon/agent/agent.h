@@ -122,7 +122,7 @@ int agent_assemble(const char *listing, uint8_t **code, size_t *len, struct err 
 
 /*
  * Of 128-bit integers a and b, whose slots are a's low and high word, then b's: one word of the result, or whether a is
- * less. The other words are those of the opcodes for 64 bits.
+ * less; b is also by how many bits a is shifted. The other words are those of the opcodes for 64 bits.
  */
 #define AGENT_WIDES(X)                                                                                                 \
 	X(wadd_high, 0xd0)                                                                                             \
@@ -137,7 +137,13 @@ int agent_assemble(const char *listing, uint8_t **code, size_t *len, struct err 
 	X(wrem_unsigned, 0xd9)                                                                                         \
 	X(wrem_unsigned_high, 0xda)                                                                                    \
 	X(wless_signed, 0xdb)                                                                                          \
-	X(wless_unsigned, 0xdc)
+	X(wless_unsigned, 0xdc)                                                                                        \
+	X(wlsh, 0xdd)                                                                                                  \
+	X(wlsh_high, 0xde)                                                                                             \
+	X(wrsh_signed, 0xdf)                                                                                           \
+	X(wrsh_signed_high, 0xe0)                                                                                      \
+	X(wrsh_unsigned, 0xe1)                                                                                         \
+	X(wrsh_unsigned_high, 0xe2)
 #define AGENT_WIDE_SLOTS 4
 
 enum agent_op {

@@ -30,6 +30,23 @@ static wide divide(enum agent_op op, wide a, wide b)
 	}
 }
 
+/* Further than there are bits has no value in C; here there is nothing left but the sign. */
+static wide shift(enum agent_op op, wide a, wide b)
+{
+	bool far = b >= 128, negative = (wide_signed)a < 0;
+
+	switch (op) {
+	case AGENT_wlsh:
+	case AGENT_wlsh_high:
+		return far ? 0 : a << (unsigned)b;
+	case AGENT_wrsh_signed:
+	case AGENT_wrsh_signed_high:
+		return far ? -(wide)negative : (wide)((wide_signed)a >> (unsigned)b);
+	default:
+		return far ? 0 : a >> (unsigned)b;
+	}
+}
+
 bool agent_wide(enum agent_op op, const uint64_t slot[AGENT_WIDE_SLOTS], uint64_t *out)
 {
 	wide a = (wide)slot[1] << 64 | slot[0], b = (wide)slot[3] << 64 | slot[2];
@@ -49,6 +66,16 @@ bool agent_wide(enum agent_op op, const uint64_t slot[AGENT_WIDE_SLOTS], uint64_
 		return true;
 	case AGENT_wless_unsigned:
 		*out = a < b;
+		return true;
+	case AGENT_wlsh:
+	case AGENT_wrsh_signed:
+	case AGENT_wrsh_unsigned:
+		*out = (uint64_t)shift(op, a, b);
+		return true;
+	case AGENT_wlsh_high:
+	case AGENT_wrsh_signed_high:
+	case AGENT_wrsh_unsigned_high:
+		*out = (uint64_t)(shift(op, a, b) >> 64);
 		return true;
 	case AGENT_wdiv_signed_high:
 	case AGENT_wdiv_unsigned_high:

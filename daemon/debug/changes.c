@@ -199,7 +199,7 @@ static int collect(struct changes *c, const struct timeline_point *here, uint64_
 	look(c, end);
 	if (find_inside(c, false, e))
 		return -1;
-	while (c->n < SHOWN_MAX && *to > nav_first(c->d->cursor.nav))
+	while (c->n<SHOWN_MAX && * to> nav_first(c->d->cursor.nav))
 		if (find_before(c, to, e))
 			return -1;
 	return 0;

@@ -148,9 +148,9 @@ static const struct operator
 	int level; /* the lowest binds least */
 }
 operators[] = {
-	{"||", 0},	{"&&", 1},	{"==", 5},	{"!=", 5},	{"<=", 6}, {">=", 6},
-	{"<<", INSIDE}, {">>", INSIDE}, {"->", INSIDE}, {"::", INSIDE}, {"<", 6},  {">", 6},
-	{"+", 8},	{"-", 8},	{"*", 9},	{"/", 9},	{"%", 9},
+	{"||", 0}, {"&&", 1},	   {"==", 5},	   {"!=", 5}, {"<=", 6}, {">=", 6}, {"<<", 7},
+	{">>", 7}, {"->", INSIDE}, {"::", INSIDE}, {"<", 6},  {">", 6},	 {"|", 2},  {"^", 3},
+	{"&", 4},  {"+", 8},	   {"-", 8},	   {"*", 9},  {"/", 9},	 {"%", 9},
 };
 
 static const struct operator* operator_at(const char *s)
@@ -200,7 +200,7 @@ static const char *split_at(const char *text, const struct operator** which)
 			after_cast = false;
 		} else if (o && has_left_operand) {
 			if (o->level != INSIDE && (!found || o->level <= (*which)->level) &&
-			    !(after_cast && strchr("*-+", *s) && s[1] != ' ')) {
+			    !(after_cast && strchr("*-+&", *s) && s[1] != ' ')) {
 				found = s;
 				*which = o;
 			}
@@ -287,20 +287,28 @@ static int binary(struct builder *p, const char *text, const char *at, const str
 		connect(out, &a, &b, o->level == 0);
 		return 0;
 	}
-	compares = o->level < 8;
+	compares = o->level == 5 || o->level == 6;
 	/* of what a cast or a comparison has made integers, only this: it needs no width */
 	if (compares && a.kind == SIGNED && b.kind == SIGNED) {
 		compare(out, o->text, &a, &b);
 		return 0;
 	}
+	if (strchr("&|^", *o->text) && a.kind == SIGNED && b.kind == SIGNED) {
+		append(out, &a.code);
+		append(out, &b.code);
+		op(out, *o->text == '&' ? AGENT_bit_and : *o->text == '|' ? AGENT_bit_or : AGENT_bit_xor);
+		out->kind = SIGNED;
+		return 0;
+	}
 	if (piece_is_wide(&a) || piece_is_wide(&b)) {
-		if (a.kind == POINTER || b.kind == POINTER || piece_is_floating(&a) || piece_is_floating(&b))
+		if (a.kind == POINTER || b.kind == POINTER || piece_is_floating(&a) || piece_is_floating(&b) ||
+		    (o->level == 7 && !piece_is_wide(&a)))
 			return refuse(e, text);
 		piece_compute_wide(out, o->text, &a, &b);
 		return 0;
 	}
 	if ((!piece_is_floating(&a) && !piece_is_floating(&b)) || a.kind == POINTER || b.kind == POINTER ||
-	    *o->text == '%')
+	    *o->text == '%' || (o->level < 8 && !compares))
 		return refuse(e, text);
 	as = a.kind == DOUBLE || b.kind == DOUBLE ? DOUBLE : FLOAT;
 	to_floating(&a, as);
@@ -368,7 +376,7 @@ static int prefixed(struct builder *p, const char *text, struct piece *out, stru
 	}
 	if (after)
 		return cast(p, text, after, out, e);
-	if (!strchr("!-+", *text))
+	if (!strchr("!-+~", *text))
 		return refuse(e, text);
 	r = build(p, text + 1, out, e);
 	if (r)
@@ -376,13 +384,15 @@ static int prefixed(struct builder *p, const char *text, struct piece *out, stru
 	if (*text == '!') {
 		to_truth(out);
 		op(out, AGENT_log_not);
+	} else if (piece_is_wide(out) && *text == '~') {
+		piece_not(out);
 	} else if (piece_is_wide(out) && *text == '-') {
 		cleanup_piece struct piece zero = {0}, of = *out;
 
 		*out = (struct piece){0};
 		op_with(&zero, AGENT_const8, 0, 1);
 		piece_compute_wide(out, text, &zero, &of);
-	} else if (!piece_is_floating(out) && !piece_is_wide(out)) {
+	} else if ((!piece_is_floating(out) && !piece_is_wide(out)) || *text == '~') {
 		return refuse(e, text);
 	} else if (*text == '-') {
 		op(out, AGENT_neg);

@@ -17,7 +17,7 @@
  * Compiles a text that expr_compile has refused (EXPR_NOT_COMPILABLE) to agent bytecode (agent/agent.h) whose value
  * is an integer. 0: *code is the caller's, *locals is the frame whose variables are used, *cast "(TYPE)0" where
  * it is a cast to that type, else as it was (the caller's; cast may be NULL). 1: it has no such numbers, or
- * is not made of + - * / % < <= > >= == != && || ! and casts between them: e says why. -1: GDB failed.
+ * is not made of + - * / % & | ^ ~ << >> < <= > >= == != && || ! and casts between them: e says why. -1: GDB failed.
  */
 int expr_float_compile(struct gdb *g, const char *text, const struct expr_place *at, uint8_t **code, size_t *len,
 		       struct expr_locals *locals, char **cast, struct err *e);

@@ -135,11 +135,41 @@ static void compare(struct piece *out, const char *o, const struct piece *a, con
 		code_op(&out->code, AGENT_log_not);
 }
 
+void piece_not(struct piece *p)
+{
+	code_op(&p->code, AGENT_bit_not);
+	code_op(&p->high, AGENT_bit_not);
+}
+
+/* The type is the left one's. */
+static void shift(struct piece *out, bool left, struct piece *a, struct piece *b)
+{
+	bool is_signed = a->kind == WIDE_SIGNED;
+
+	piece_to_wide(b, WIDE_UNSIGNED);
+	out->kind = a->kind;
+	of_both(&out->code, a, b, left ? AGENT_wlsh : is_signed ? AGENT_wrsh_signed : AGENT_wrsh_unsigned);
+	of_both(&out->high, a, b,
+		left	    ? AGENT_wlsh_high
+		: is_signed ? AGENT_wrsh_signed_high
+			    : AGENT_wrsh_unsigned_high);
+}
+
+static void of_bits(struct piece *out, const struct piece *a, const struct piece *b, enum agent_op o)
+{
+	of_low(&out->code, a, b, o);
+	of_high(&out->high, a, b, o);
+}
+
 void piece_compute_wide(struct piece *out, const char *operator, struct piece * a, struct piece *b)
 {
 	bool is_unsigned = a->kind == WIDE_UNSIGNED || b->kind == WIDE_UNSIGNED;
 	enum piece_kind as = is_unsigned ? WIDE_UNSIGNED : WIDE_SIGNED;
 
+	if (str_eq(operator, "<<") || str_eq(operator, ">>")) {
+		shift(out, *operator== '<', a, b);
+		return;
+	}
 	piece_to_wide(a, as);
 	piece_to_wide(b, as);
 	if (strchr("=!<>", *operator)) {
@@ -159,6 +189,15 @@ void piece_compute_wide(struct piece *out, const char *operator, struct piece * 
 	case '*':
 		of_low(&out->code, a, b, AGENT_mul);
 		of_both(&out->high, a, b, AGENT_wmul_high);
+		break;
+	case '&':
+		of_bits(out, a, b, AGENT_bit_and);
+		break;
+	case '|':
+		of_bits(out, a, b, AGENT_bit_or);
+		break;
+	case '^':
+		of_bits(out, a, b, AGENT_bit_xor);
 		break;
 	case '/':
 		of_both(&out->code, a, b, is_unsigned ? AGENT_wdiv_unsigned : AGENT_wdiv_signed);

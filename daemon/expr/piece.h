@@ -37,7 +37,9 @@ void piece_to_wide(struct piece *p, enum piece_kind as);
 void piece_to_narrow(struct piece *p);
 /* A wide one becomes a narrow one that is zero if, and only if, that is. */
 void piece_to_nonzero(struct piece *p);
-/* Of two integers, one of them wide: one of == != < > <= >= + - * / %. */
+/* Each bit of a wide one becomes the other. */
+void piece_not(struct piece *p);
+/* Of two integers, one of them wide: one of == != < > <= >= + - * / % & | ^; << and >>, whose left one is wide. */
 void piece_compute_wide(struct piece *out, const char *operator, struct piece * a, struct piece *b);
 
 #endif

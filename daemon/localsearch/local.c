@@ -385,8 +385,8 @@ static void add_work(struct trace_local_result *r, const struct trace_local_resu
 }
 
 /* A missed hit changes the number of a transition: it is the answer when two searches in a row count the same. */
-static int count_twice(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops, void *ctx,
-		       struct trace_local_result *r, struct err *e)
+static int count_twice(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
+		       void *ctx, struct trace_local_result *r, struct err *e)
 {
 	for (unsigned tries = 0; r->is_copy; tries++) {
 		struct trace_local_result before = *r;

@@ -76,8 +76,8 @@ static int look_ahead(struct local *l, struct trace *copy, bool first, struct la
 }
 
 /*
- * t goes on by so many changes. *sum: as in struct later, also of those before. 1: the thread does not make so many; then
- * *end_sum is as there, unless it died.
+ * t goes on by so many changes. *sum: as in struct later, also of those before. 1: the thread does not make so many;
+ * then *end_sum is as there, unless it died.
  */
 static int go_on(struct local *l, struct trace *t, uint64_t changes, uint64_t *sum, uint64_t *end_sum, struct err *e)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_sure.c: a continue backwards that does not depend on each hit of a debug register: a processor may miss one, on
- * a virtual machine at least. What is watched must hold, after the last change that was found, what it holds where the
- * search began. Where it does not, the search is made again. The kernel changes memory without a hit, too: then the
+ * cursor_sure.c: a continue backwards that does not depend on each hit of a debug register: a processor may miss one,
+ * on a virtual machine at least. What is watched must hold, after the last change that was found, what it holds where
+ * the search began. Where it does not, the search is made again. The kernel changes memory without a hit, too: then the
  * second search finds the same.
  */
 #define LOG_DOMAIN "cursor"

@@ -493,7 +493,8 @@ static bool same_hits(const struct following *a, const struct follow_result *r, 
 }
 
 /*
- * A processor misses a hit now and then: what was found by hits is found twice, or the value at each event is looked at.
+ * A processor misses a hit now and then: what was found by hits is found twice, or the value at each event is looked
+ * at.
  */
 int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 {
