@@ -18,6 +18,8 @@
 
 #define CELL_RUN_DIR "/run/fred"
 #define CELL_DIR_SIZE 24u
+#define CELL_PROCESSES 4096u /* a plain cell in which there are more is ended, */
+#define CELL_CROWDED 124 /* with this exit status */
 
 struct cell {
 	pid_t pid; /* of the cell's pid 1, as the caller sees it: its child */

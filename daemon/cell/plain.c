@@ -5,12 +5,14 @@
  */
 #include "cell/plain.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,11 +20,13 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cell/cell.h"
 #include "cell/handshake.h"
 #include "cell/wait.h"
 
 #define DIR_VARIABLE "FRED_CELL_DIR"
+#define COUNT_NS 250000000u /* how often processes are counted */
 
 const char *cell_dir(void)
 {
@@ -63,15 +67,65 @@ static void kill_all(void)
 	}
 }
 
-/* Until the cell's child has ended, or the cell is to end. The child's status. */
+static void read_children(pid_t pid, struct buf *b)
+{
+	cleanup_free char *tasks = str_fmt("/proc/%d/task", (int)pid);
+	cleanup_closedir DIR *d = opendir(tasks);
+	struct dirent *entry;
+	struct err ignored;
+
+	while (d && (entry = readdir(d))) {
+		cleanup_free char *path = str_fmt("%s/%s/children", tasks, entry->d_name);
+		cleanup_buf struct buf one = {0};
+
+		if (*entry->d_name != '.' && !read_file(path, &one, &ignored))
+			buf_add_str(b, buf_str(&one));
+	}
+}
+
+/* How many processes are below this one; not more than `most` are counted. */
+static size_t count_below(pid_t pid, size_t most)
+{
+	cleanup_buf struct buf b = {0};
+	size_t n = 0;
+	const char *p;
+	char *end;
+	long child;
+
+	read_children(pid, &b);
+	for (p = buf_str(&b); n < most && (child = strtol(p, &end, 10)) > 0; p = end)
+		n += 1 + count_below((pid_t)child, most - n - 1);
+	return n;
+}
+
+/* before: how many there were on the host when the cell began; only if that has changed, they are counted. */
+static bool is_crowded(unsigned before)
+{
+	struct sysinfo now;
+
+	return !sysinfo(&now) && now.procs >= before + CELL_PROCESSES &&
+	       count_below(getpid(), CELL_PROCESSES + 1) > CELL_PROCESSES;
+}
+
+/*
+ * Until the cell's child has ended, or the cell is to end. The child's status. The kernel limits the number of
+ * processes of ordinary users only (launch/confine.h): those of user 0 are counted here.
+ */
 static int stay(pid_t child, const sigset_t *set)
 {
+	const struct timespec pause = {.tv_nsec = COUNT_NS};
+	const bool counts = !getuid();
+	struct sysinfo before = {0};
+
+	sysinfo(&before);
 	for (;;) {
-		int sig = sigwaitinfo(set, NULL), status;
+		int sig = sigtimedwait(set, NULL, counts ? &pause : NULL), status;
 		pid_t pid;
 
 		if (sig == SIGTERM)
 			return SIGKILL;
+		if (sig < 0 && counts && is_crowded(before.procs))
+			return CELL_CROWDED << 8;
 		while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
 			if (pid == child)
 				return status;

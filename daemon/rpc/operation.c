@@ -115,6 +115,9 @@ static void death_text(const struct operation *op, int code, int status, struct 
 
 	if (op->garbled)
 		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that is not a valid message", name);
+	else if (code == CLD_EXITED && status == CELL_CROWDED)
+		err_set(e, ERR_INTERNAL, "%s: the recorded program made more than %u processes, and was ended", name,
+			CELL_PROCESSES);
 	else if (code == CLD_EXITED)
 		err_set(e, ERR_INTERNAL, "%s: the worker ended with status %d and no result", name, status);
 	else
