@@ -24,6 +24,7 @@
 #include "client/client.h"
 #include "client/out.h"
 
+#define PF_EXITING 4u /* linux/sched.h, in proc(5)'s flags */
 #define LIFE_MS 30000 /* time for completing a recording */
 
 static int make_dir(struct bridge *b, struct err *e)
@@ -216,12 +217,27 @@ void bridge_in_child(struct bridge *b, pid_t parent)
 	b->parent = parent;
 }
 
+/* A process that was killed closes its descriptors, which a child hears of, before the child gets another parent. */
+static bool parent_has_ended(const struct bridge *b)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/stat", (int)b->parent);
+	cleanup_buf struct buf stat = {0};
+	struct err ignored;
+	const char *rest;
+	unsigned flags;
+
+	if (getppid() != b->parent || read_file(path, &stat, &ignored))
+		return true;
+	rest = strrchr(buf_str(&stat), ')');
+	return rest && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
+}
+
 /* In a child that outlives its parent, which could not do it. */
 static void remove_parents_dir(struct bridge *b)
 {
 	struct err ignored;
 
-	if (b->parents_dir[0] && getppid() != b->parent)
+	if (b->parents_dir[0] && parent_has_ended(b))
 		rm_rf(b->parents_dir, &ignored);
 	b->parents_dir[0] = '\0';
 }
