@@ -34,6 +34,7 @@ int segcur_goal_init(struct goal *g, struct trace *want, struct err *e);
 #define SEGCUR_HOT 300
 #define SEGCUR_WALK_OVER 2
 #define SEGCUR_WALK_LEFT 3 /* within segcursor_walk.c: it has reached code that cannot be translated */
+#define SEGCUR_WALK_OUTSIDE 4 /* likewise: at the goal, in a function that the recorder has called */
 /* The result of a walk to a goal. */
 struct walked {
 	uint64_t times; /* at the goal's PC, the goal included */
@@ -45,6 +46,10 @@ struct walked {
 /* A copy of `from` goes to the goal. b: NULL, or walkable. */
 int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *w,
 			struct err *e);
+/* How often a copy of `from` comes to points of b, up to the goal, which may be in a function that the recorder calls.
+ */
+int segcur_walk_count(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b, uint64_t *stops,
+		      struct err *e);
 /*
  * A copy of the first mark goes to the state that has these registers and that is_goal (struct trace_walk_ops)
  * accepts. 1 also when that takes longer than the budget in nanoseconds (trace/budget.h).

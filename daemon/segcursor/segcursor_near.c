@@ -297,18 +297,13 @@ static int count_arrivals(struct segcur *in, struct goal *g, struct candidate *c
 {
 	struct trace *from = &in->mark[in->marks - 1];
 	struct breaks b = {0};
-	struct walked w;
 	int r;
 
 	breaks_add(&b, c->pc, 0);
-	r = g->want ? segcur_walk_to_goal(in, from, g, &b, &w, e) : 1;
+	r = segcur_walk_count(in, from, g, &b, &c->all, e);
 	c->walked = !r;
-	if (!r) {
-		segcur_drop(&w.t);
-		c->all = w.stops;
-	} else if (r > 0) {
+	if (r > 0)
 		r = segcur_count_to(in, from, &b, g, 0, &c->all, e);
-	}
 	breaks_fini(&b);
 	return r;
 }

@@ -176,7 +176,7 @@ static int walk_or_leave(struct walker *walker, struct trace *from, struct trace
 	segcur_drop(t);
 	if (r < 0 && e->kind == ERR_CANCELLED && is_late(walker))
 		return 1;
-	return r < 0 ? -1 : r == WALK_OVER ? SEGCUR_WALK_OVER : 1;
+	return r < 0 ? -1 : r == WALK_OVER ? SEGCUR_WALK_OVER : r == WALK_OUTSIDE ? SEGCUR_WALK_OUTSIDE : 1;
 }
 
 static int walk_copy_by(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b,
@@ -223,6 +223,22 @@ int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, c
 	out->stops = w.ask.arrivals;
 	out->changed = w.ask.changed;
 	return r;
+}
+
+int segcur_walk_count(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b, uint64_t *stops,
+		      struct err *e)
+{
+	struct trace_walk w = {.outside = true};
+	struct trace t;
+	int r = g->want ? aim(&w, g, e) : 1;
+
+	if (r)
+		return r;
+	r = walk_copy(in, from, &w, g, b, &t, e);
+	if (!r)
+		segcur_drop(&t);
+	*stops = w.ask.arrivals;
+	return r == SEGCUR_WALK_OUTSIDE ? 0 : r;
 }
 
 int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, uint64_t ns,

@@ -142,6 +142,12 @@ static int arm(struct trace_walk *w, struct trace *t, struct err *e)
 	return trace_set_watch(t, END_SLOT, w->end_watch, 8, e);
 }
 
+/* Of its breakpoints, only the goal's was met. */
+static bool is_at_goal(const struct trace_walk *w, const struct trace_stop *s)
+{
+	return w->ask.goal && (s->slots & ~(1u << END_SLOT)) == 1u << w->ask.places;
+}
+
 static int read_counts(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	if (trace_read(t->pid, w->ask.count_at, &w->ask.arrivals, 8, e))
@@ -170,6 +176,24 @@ static bool leave_natively(struct trace_walk *w, struct trace *t)
 }
 
 #define FAILED (-100)
+#define OUTSIDE_MOST 64 /* the goal's address is met so often, and it is not the goal: comparing takes long */
+
+/* At the goal's address, in the program's own code, with registers that are not the translated code's. */
+static int at_goal_outside(struct trace_walk *w, struct trace *t, struct err *e)
+{
+	struct walk_tell ignored = {0};
+	int r;
+
+	if (!w->ops->is_goal || ++w->met_outside > OUTSIDE_MOST)
+		return -WALK_CANNOT;
+	if (w->ask.maps > 1)
+		note_begin(w->ask.map[0].addr);
+	r = w->ops->is_goal(w->ctx, t, &ignored, e);
+	if (!r)
+		return 0;
+	return r < 0 || read_counts(w, t, e) ? FAILED : -WALK_OUTSIDE;
+}
+
 static int at_fault(struct trace_walk *w, struct trace *t, uint64_t pc, struct err *e)
 {
 	int r = w->ops->fault ? w->ops->fault(w->ctx, t, pc, &w->ask.at, e) : 0;
@@ -200,7 +224,7 @@ static int heard(struct trace_walk *w, struct trace *t, const struct trace_stop 
 			return -WALK_OVER;
 	}
 	if (s->slots & ~(1u << END_SLOT))
-		return -WALK_CANNOT;
+		return w->outside && is_at_goal(w, s) ? at_goal_outside(w, t, e) : -WALK_CANNOT;
 	if (s->why != TRACE_SIGNAL)
 		return 0;
 	if (s->info.si_signo == SIGSYS) {
@@ -412,7 +436,7 @@ static int walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 
 	if (!w->enter || w->ask.places + (w->ask.goal != 0) > END_SLOT)
 		return WALK_CANNOT;
-	w->ask.maps = 0;
+	w->ask.maps = w->met_outside = 0;
 	r = begin(w, t, &s, &memory, e);
 	w->request = memory;
 	if (r == -WALK_LEFT) /* not even begun */
@@ -425,7 +449,7 @@ static int walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 		return -1;
 	if (r != -WALK_CANNOT)
 		tell_changes(w);
-	if (r == -WALK_OVER || r == -WALK_CANNOT)
+	if (r == -WALK_OVER || r == -WALK_CANNOT || r == -WALK_OUTSIDE)
 		return -r;
 	if (trace_clear_all(t, e) || step_out(t, w->ask.at, true, e))
 		return -1;

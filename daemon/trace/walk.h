@@ -50,6 +50,8 @@ enum walk_end {
 	WALK_LEFT, /* the next instruction cannot be translated; nothing that was asked for came before it */
 	WALK_OVER, /* the segment has ended: the copy is useless; ask.arrivals counts all arrivals */
 	WALK_CANNOT, /* where it stands is unknown: the copy is useless */
+	WALK_OUTSIDE, /* with `outside`: at the goal, but not in translated code: the copy is useless; ask.arrivals
+			 counts all arrivals up to there */
 };
 
 struct trace_walk {
@@ -66,6 +68,8 @@ struct trace_walk {
 	 * the same struct, copy and request. Until then the copy may run, but not map, unmap or protect memory.
 	 */
 	bool stays;
+	unsigned met_outside; /* private */
+	bool outside; /* set by the caller: the goal may be in a function that the recorder calls */
 	uint64_t memory; /* private: the memory that stayed; 0: none */
 	uint64_t request; /* private: where the copy has `ask` */
 	bool resumed; /* the caller's: arrivals and goals add up several calls of trace_walk_go; changes and log are the

@@ -29,8 +29,7 @@ struct walking {
 	struct xlate_word word[XLATE_WORDS];
 };
 
-/* The answer; it then goes to walk_end. */
-static void tell(const struct walking *k, enum replay_walk_state state, uint64_t at)
+static void tell_maps(const struct walking *k)
 {
 	struct replay_walk *w = k->w;
 	struct xlate_map m[XLATE_MAPS];
@@ -40,6 +39,14 @@ static void tell(const struct walking *k, enum replay_walk_state state, uint64_t
 		w->map[i].addr = m[i].addr;
 		w->map[i].len = m[i].len;
 	}
+}
+
+/* The answer; it then goes to walk_end. */
+static void tell(const struct walking *k, enum replay_walk_state state, uint64_t at)
+{
+	struct replay_walk *w = k->w;
+
+	tell_maps(k);
 	w->arrivals = *xlate_arrivals(k->x);
 	w->goals = xlate_hits(k->x);
 	w->changed = (uint64_t)xlate_has_changed(k->x);
@@ -132,6 +139,8 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 static void enter(struct walking *k, struct replay_walk *w)
 {
 	w->start = xlate_enter(k->x, w->pc);
+	if (w->start)
+		tell_maps(k);
 	shim_tell_back = xlate_back(k->x);
 	w->back = (uint64_t)shim_tell_back;
 	w->native_at = (uint64_t)xlate_native(k->x);
