@@ -57,7 +57,7 @@ static _Noreturn void kill_thread(struct thr *t)
 	struct sock_fprog prog = {1, &kill};
 
 	thread_exit_event(t);
-	if (G.mode == SHIM_RECORD)
+	if (G.mode != SHIM_REPLAY)
 		raw3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 	for (;;)
 		raw1(SYS_exit, SIGSYS);

@@ -48,6 +48,11 @@ void arm_thread(struct thr *t)
 	}
 }
 
+void arm_release(void)
+{
+	raw6(SYS_prctl, 59 /* PR_SET_SYSCALL_USER_DISPATCH */, 0, 0, 0, 0, 0);
+}
+
 static void install_filter(void)
 {
 	uint32_t hi = (uint32_t)(G.text_lo >> 32), lo = (uint32_t)G.text_lo, end = (uint32_t)G.text_hi;

@@ -151,7 +151,7 @@ static struct result result_of(struct thr *t, const struct input *in, const greg
 
 	ev(t, RLOG_CALL, 0, cpuid ? RLOG_CALL_CPUID : in->kind >= INPUT_RAND ? RLOG_CALL_RANDOM : RLOG_CALL_TSC, 0);
 	ev_done(t);
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		r = input_now(in, g);
 		ret = (int64_t)r.value;
 		ev_callret(t, &ret, r.more, &len);

@@ -264,7 +264,7 @@ LIBC(int, sched_getcpu, (void))
 	t->caller = CALLER();
 	ev(t, RLOG_CALL, 0, RLOG_CALL_GETCPU, 0);
 	ev_done(t);
-	if (G.mode == SHIM_RECORD)
+	if (G.mode != SHIM_REPLAY)
 		ret = REAL(sched_getcpu)();
 	ev_callret(t, &ret, 0, 0);
 	shim_leave(t);
@@ -283,7 +283,7 @@ LIBC(unsigned, _ZNSt13random_device9_M_getvalEv, (void *device))
 	t->caller = CALLER();
 	ev(t, RLOG_CALL, 0, RLOG_CALL_RANDOM_DEVICE, 0);
 	ev_done(t);
-	if (G.mode == SHIM_RECORD)
+	if (G.mode != SHIM_REPLAY)
 		ret = REAL_LATE(_ZNSt13random_device9_M_getvalEv)(device);
 	ev_callret(t, &ret, 0, 0);
 	shim_leave(t);

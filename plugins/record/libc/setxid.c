@@ -17,7 +17,7 @@
                                                                                                                        \
 		if (!t)                                                                                                \
 			return REAL(name) args;                                                                        \
-		return setxid_end(t, G.mode == SHIM_RECORD ? REAL(name) args : 0);                                     \
+		return setxid_end(t, G.mode != SHIM_REPLAY ? REAL(name) args : 0);                                     \
 	}
 
 SETXID(setuid, (uid_t id), (id))

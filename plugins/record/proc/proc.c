@@ -305,5 +305,5 @@ long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 	/* the recorder could not find its own data in such a child; nor could libc */
 	if ((c->flags & CLONE_SETTLS) && !adopt_is_thread_pointer(c->tls))
 		c->flags &= ~(uint64_t)CLONE_SETTLS;
-	return G.mode == SHIM_RECORD ? fork_record(t, c, shares, sp, uc) : fork_replay(t, c, shares, sp, uc);
+	return G.mode != SHIM_REPLAY ? fork_record(t, c, shares, sp, uc) : fork_replay(t, c, shares, sp, uc);
 }

@@ -241,7 +241,7 @@ static uint32_t next_ordinal(struct thr *t)
 {
 	struct rlog_rec r;
 
-	if (G.mode == SHIM_RECORD)
+	if (G.mode != SHIM_REPLAY)
 		return __atomic_fetch_add(&G.next_thread, 1, __ATOMIC_RELAXED);
 	if (!turn_peek(t, &r) || r.kind != RLOG_CREATE)
 		turn_take(t, &r, RLOG_CREATE); /* reports the divergence */
@@ -526,7 +526,7 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 	struct thr *t = self, *c = find(th);
 	int64_t ret;
 
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
 		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
 			wait_of(t, c, how == JOIN_WAIT ? WAIT_JOIN : WAIT_OTHER);

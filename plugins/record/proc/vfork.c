@@ -216,11 +216,11 @@ void vfork_end(struct thr *t, struct share *s, ucontext_t *uc)
 
 	if (!uc)
 		return;
-	if (G.mode == SHIM_RECORD)
+	if (G.mode != SHIM_REPLAY)
 		record_maps(t, s);
 	else
 		replay_maps(t);
-	if (G.mode == SHIM_RECORD && s && s->done) {
+	if (G.mode != SHIM_REPLAY && s && s->done) {
 		diff = raw_mmap(0, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		diff = raw_failed(diff) ? 0 : diff;
 		len = diff ? encode(s, diff) : 0;
@@ -228,7 +228,7 @@ void vfork_end(struct thr *t, struct share *s, ucontext_t *uc)
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SPAWN_ERROR, 0);
 	ev_done(t);
 	p = ev_callret(t, &zero, diff, &len);
-	if (G.mode == SHIM_RECORD)
+	if (G.mode != SHIM_REPLAY)
 		p = diff;
 	if (p)
 		apply(p, p + len);

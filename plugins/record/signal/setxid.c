@@ -38,7 +38,7 @@ struct thr *setxid_begin(uint64_t caller)
 	t->caller = caller;
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SETXID, 0);
 	ev_done(t);
-	if (G.mode == SHIM_RECORD)
+	if (G.mode != SHIM_REPLAY)
 		take_over();
 	__atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
 	return t;

@@ -4,6 +4,7 @@
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
 #include "record/dispatch/syscall.h"
+#include "record/event/arm.h"
 #include "record/event/donate.h"
 #include "record/event/ev.h"
 #include "record/proc/thread.h"
@@ -76,6 +77,21 @@ static long run_native(long nr, const long *a, ucontext_t *uc)
 	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/*
+ * Recording has stopped: the thread makes this call again, and all others, by itself. (The frame of a handler that the
+ * kernel has called since then can only be left in this way.)
+ */
+#define SYSCALL_BYTES 2
+static int goes_unrecorded(long nr, greg_t *g)
+{
+	if (G.mode != SHIM_OFF || G.ctl)
+		return 0;
+	arm_release();
+	g[REG_RIP] -= SYSCALL_BYTES;
+	g[REG_RAX] = nr;
+	return 1;
+}
+
 void trap_handler(int sig, siginfo_t *si, void *ucv)
 {
 	ucontext_t *uc = ucv;
@@ -89,6 +105,8 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 		return;
 	}
 	t = shim_enter();
+	if (!t && goes_unrecorded(nr, g))
+		return;
 	if (!t) {
 		g[REG_RAX] = si->si_arch == AUDIT_ARCH_X86_64 ? run_native(nr, a, uc) : -38;
 		return;

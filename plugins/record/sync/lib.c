@@ -248,7 +248,7 @@ int lib_thread_lock_soon(struct thr *t, unsigned id)
 {
 	struct rlog_rec r;
 
-	if (G.mode == SHIM_RECORD)
+	if (G.mode != SHIM_REPLAY)
 		return rec_lock_soon(t, &lib_locks[id]);
 	if (!turn_peek(t, &r) || r.kind != RLOG_LIB_LOCK)
 		return 0;
@@ -330,7 +330,7 @@ int lib_file_trylock(FILE *f)
 	if (!G.mt || !(t = shim_enter()))
 		return REAL(ftrylockfile)(f);
 	t->caller = (uint64_t)__builtin_return_address(0);
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		ret = REAL(ftrylockfile)(f);
 		ev(t, RLOG_LOCK_RET, f, (uint64_t)ret, 0);
 	} else {

@@ -247,7 +247,7 @@ static inline int real_unlock(struct thr *t, pthread_mutex_t *m)
 	uint32_t held = t->mutexes;
 	int ret;
 
-	if (G.mode != SHIM_RECORD)
+	if (G.mode == SHIM_REPLAY)
 		return REAL(pthread_mutex_unlock)(m);
 	cs_unlocked(t);
 	ret = REAL(pthread_mutex_unlock)(m);
@@ -293,7 +293,7 @@ DESTROY(pthread_mutex_destroy, pthread_mutex_t)
 
 static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, int limited, int ret)
 {
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		ev(t, kind, l, (uint64_t)ret, 0);
 		return ret;
 	}
@@ -376,7 +376,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 		return REAL(pthread_barrier_wait)(b);
 	CALLER();
 	ev(t, RLOG_BARRIER, b, 0, 0);
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		ignored_add(b, sizeof(*b));
 		wait_of(t, b, WAIT_BARRIER);
 		wait_begin_event(t);
@@ -397,7 +397,7 @@ DESTROY(pthread_barrier_destroy, pthread_barrier_t)
 
 static int spin_event(struct thr *t, pthread_spinlock_t *l, int ret)
 {
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		ev(t, RLOG_SPIN_LOCK, (void *)l, (uint64_t)ret, 0);
 		return ret;
 	}

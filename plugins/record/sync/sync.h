@@ -24,7 +24,7 @@ static inline _Noreturn void held(struct thr *t, enum rlog_kind kind, const void
 /* Is the real acquire made already, before its record? */
 static inline int real_first(struct thr *t)
 {
-	if (likely(G.mode == SHIM_RECORD)) {
+	if (likely(G.mode != SHIM_REPLAY)) {
 		if (unlikely(G.serial))
 			gil_before(t);
 		return 1;

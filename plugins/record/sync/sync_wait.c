@@ -54,7 +54,7 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 		ev_half(t, RLOG_COND_WOKE, &ret, 0);
 		return (int)ret;
 	}
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		if (unlikely(!t->cs))
 			cs_outside(t);
 		ignored_add(c, sizeof(*c));
@@ -154,7 +154,7 @@ static int sem_event(struct thr *t, sem_t *s, int limited, int ret)
 {
 	int64_t r = ret == 0 ? 0 : -errno;
 
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		ev(t, RLOG_SEM_WAIT, s, (uint64_t)r, 0);
 	} else {
 		wait_is_shown(t, s, WAIT_SEM, limited);
@@ -263,7 +263,7 @@ EXPORT int sem_getvalue(sem_t *s, int *val)
 		return REAL(sem_getvalue)(s, val);
 	CALLER();
 	shared_before(s, sizeof(*s));
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		ret = REAL(sem_getvalue)(s, val);
 		ev(t, RLOG_SEM_GET, s, (uint64_t)ret, (uint64_t)(int64_t)*val);
 	} else {

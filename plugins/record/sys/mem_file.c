@@ -123,7 +123,7 @@ void mem_file_written(struct thr *t, long nr, const long *a, long ret)
 
 	if (!writes(nr) || ret <= 0)
 		return;
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		enum mem_of of = mem_of(a[0]);
 
 		if (of == MEM_OTHER)

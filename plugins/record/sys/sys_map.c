@@ -246,8 +246,9 @@ static long map_elsewhere(const long *a)
 /* In a replay it is zeros. */
 static void note_unread(const struct thr *t)
 {
-	char text[232],
-		*p = fmt_str(text, text + sizeof(text), "what is read from a mapped device or socket; called from ");
+	char text[232], *p = fmt_str(text, text + sizeof(text),
+				     "what is read from a mapping of which there is no copy (a device, a socket, a "
+				     "full disk); called from ");
 
 	describe_caller(t->caller, p, (size_t)(text + sizeof(text) - p));
 	note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, text);

@@ -108,7 +108,7 @@ long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t
 	uint64_t op[10];
 	unsigned n = sys_pack(op, nr, a, nargs, check);
 
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode != SHIM_REPLAY) {
 		sys_rec(t, op, n);
 		return record_walked(t, nr, a, walk, arg);
 	}
