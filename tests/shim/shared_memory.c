@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -346,12 +347,42 @@ static void test_sysv(void)
 	step("System V");
 }
 
+/* A process is stopped while it waits for its turn: the others go on, whenever it would have been due. */
+static void test_stopped(void)
+{
+	atomic_int *done = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status = -1;
+	pid_t child;
+
+	NEED(done != MAP_FAILED);
+	child = fork();
+	NEED(child >= 0);
+	if (!child) {
+		for (done[1] = 1; !done[0];)
+			sched_yield();
+		_exit(7);
+	}
+	while (!done[1])
+		sched_yield();
+	CHECK(kill(child, SIGSTOP) == 0);
+	for (volatile unsigned long i = 0; i < 60000000; i++)
+		;
+	sched_yield();
+	done[0] = 1;
+	CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
+	CHECK(kill(child, SIGCONT) == 0);
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	CHECK(munmap(done, PAGE) == 0);
+	step("a stopped process");
+}
+
 int main(void)
 {
 	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	NEED(s != MAP_FAILED);
 	init(s);
+	test_stopped();
 	test_anonymous(s);
 	test_ping_pong(s);
 	test_spin(s);

@@ -41,23 +41,28 @@ static void interrupt_owner(const struct slot *o, void *why)
 
 /*
  * Interrupts an owner of the turn that has not moved since the last look: if it spins; patient: in any case, and takes
- * the turn away from a dead one. 1: it has not moved.
+ * the turn away from a dead one, and from one that does not come. 1: it has not moved.
  */
 static int look_at_owner(uint64_t *seen, int patient)
 {
 	struct group_page *p = group.p;
 	struct slot *o;
 	uint64_t now;
+	uint32_t owner;
 	int same;
 
 	group_lock();
-	o = p->owner && p->owner != group.me ? &p->slot[p->owner - 1] : 0;
+	owner = __atomic_load_n(&p->owner, __ATOMIC_SEQ_CST);
+	o = owner && (owner & ~GIVEN) != group.me ? &p->slot[(owner & ~GIVEN) - 1] : 0;
 	now = p->turns + (o ? o->faults : 0);
 	same = o && *seen == now;
 	if (o && patient && process_is_dead(o->pid)) {
 		group_forget(o);
 		group_journal(REGIONS_ALL, PAGES_ALL, 0);
 		__atomic_store_n(&p->owner, 0, __ATOMIC_SEQ_CST);
+	} else if (same && (owner & GIVEN)) {
+		if (patient)
+			__atomic_compare_exchange_n(&p->owner, &owner, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	} else if (same && !process_is_elsewhere(o->pid)) {
 		interrupt_owner(o, patient ? GROUP_POKE : GROUP_SAMPLE);
 	}
@@ -68,10 +73,12 @@ static int look_at_owner(uint64_t *seen, int patient)
 
 static int take_turn(void)
 {
-	uint32_t nobody = 0;
+	uint32_t was = 0;
 
-	return __atomic_compare_exchange_n(&group.p->owner, &nobody, group.me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
-	       nobody == group.me; /* it was given to this process */
+	if (__atomic_compare_exchange_n(&group.p->owner, &was, group.me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return 1;
+	return was == (group.me | GIVEN) && /* it was given to this process */
+	       __atomic_compare_exchange_n(&group.p->owner, &was, group.me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 static long patience = LOOK_NS; /* with an owner that does not move; less while there are many */
@@ -241,7 +248,7 @@ static int take_slot(void)
 	group_lock();
 	for (i = 0; i < SLOTS; i++)
 		if (!p->slot[i].pid || p->slot[i].pid == group_own_pid() ||
-		    (!p->slot[i].ticket && p->owner != i + 1 && process_is_dead(p->slot[i].pid)))
+		    (!p->slot[i].ticket && (p->owner & ~GIVEN) != i + 1 && process_is_dead(p->slot[i].pid)))
 			break;
 	if (i < SLOTS) {
 		group_forget(&p->slot[i]);

@@ -142,7 +142,7 @@ void group_free_turn(void)
 	if (!is_free) {
 		int starved = s && s->since_ms + STARVED_MS < now;
 
-		__atomic_store_n(&p->owner, starved ? (uint32_t)(s - p->slot) + 1 : 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&p->owner, starved ? ((uint32_t)(s - p->slot) + 1) | GIVEN : 0, __ATOMIC_SEQ_CST);
 	}
 	if (s && __atomic_load_n(&s->go, __ATOMIC_SEQ_CST))
 		s = 0; /* it is on its way */
