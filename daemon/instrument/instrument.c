@@ -230,7 +230,8 @@ static void on_call(struct instrument *i, const uint64_t *v)
 		s->cap = s->cap ? s->cap * 2 : 64;
 		s->v = xreallocarray(s->v, s->cap, sizeof(*s->v));
 	}
-	s->v[s->n++] = (struct instrument_frame){x->pc, v[1] - 8, i->event, instrument_has_hits(i) ? x->hits : 0};
+	s->v[s->n++] = (struct instrument_frame){
+		.pc = x->pc, .sp = v[1] - 8, .event = i->event, .hits = instrument_has_hits(i) ? x->hits : 0};
 	if (i->ops->call)
 		i->ops->call(i->ctx, i, x);
 }
@@ -501,6 +502,19 @@ static void returned(void *ctx, uint64_t sp)
 		pop(i->stack, sp - 8);
 }
 
+static void calls_back(void *ctx)
+{
+	struct instrument *i = ctx;
+	struct instrument_stack *s = i->stack;
+
+	if (i->again.on)
+		return;
+	if (s->n)
+		s->v[s->n - 1].native = true;
+	if (i->ops->calls_back)
+		i->ops->calls_back(i->ctx, i);
+}
+
 static int shadow(void *ctx, struct trace *t, uint64_t at, struct err *e)
 {
 	struct instrument *i = ctx;
@@ -523,15 +537,11 @@ static bool cancelled(void *ctx)
 	return i->ops->cancelled && i->ops->cancelled(i->ctx);
 }
 
-static const struct segcur_report_ops
-	report_ops = {.begun = begun, .entries = entries, .returned = returned, .cancelled = cancelled},
-	filtered_ops = {.begun = begun,
-			.entries = entries,
-			.returned = returned,
-			.cancelled = cancelled,
-			.shadow = shadow,
-			.again = again},
-	sorted_ops = {.begun = begun, .entries = entries, .returned = returned, .cancelled = cancelled, .sort = sort};
+#define REPORT_OPS                                                                                                     \
+	.begun = begun, .entries = entries, .returned = returned, .calls_back = calls_back, .cancelled = cancelled
+static const struct segcur_report_ops report_ops = {REPORT_OPS},
+				      filtered_ops = {REPORT_OPS, .shadow = shadow, .again = again},
+				      sorted_ops = {REPORT_OPS, .sort = sort};
 
 void instrument_init(struct instrument *i, const struct instrument_ops *ops, void *ctx)
 {

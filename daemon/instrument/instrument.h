@@ -38,6 +38,7 @@ struct instrument_frame {
 	uint64_t pc; /* of the call */
 	uint64_t sp; /* where its return address stands */
 	uint64_t event, hits; /* the position of the call: EVENT/PC#HITS; hits 0: they are not known */
+	bool native; /* it calls the recorder, and what that has called has called back: its rest is told, too */
 };
 
 struct instrument;
@@ -78,6 +79,8 @@ struct instrument_ops {
 	/* kind: enum rlog_kind; object, value: SYNC of rlog/report.h. A lock is told in front of what is done under it,
 	 * and its release after that. */
 	void (*sync)(void *ctx, struct instrument *i, unsigned kind, uint64_t object, uint64_t value);
+	/* A function of libc, or of the recorder, calls one of the program's, which comes next. */
+	void (*calls_back)(void *ctx, struct instrument *i);
 	/* Before each instruction that is translated, and what else is told of it; sp: the stack pointer. */
 	void (*insn)(void *ctx, struct instrument *i, struct instrument_insn *insn, uint64_t sp);
 	/* A call or jump by memory, after the access that reads where it goes; or of the recorder, pc being its

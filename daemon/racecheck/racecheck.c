@@ -110,9 +110,10 @@ static void note_release(struct racecheck *r, const struct instrument_access *a,
 /* What a library's function, or the kernel, accesses: is it for the program? */
 static bool is_for_program(struct racecheck *r, uint64_t addr)
 {
+	const struct instrument_frame *f = r->i.stack->n ? &r->i.stack->v[r->i.stack->n - 1] : NULL;
 	const struct code_file *m;
 
-	if (!r->i.stack->n || is_owned(r, addr) || !racecheck_is_program(r, r->i.stack->v[r->i.stack->n - 1].pc))
+	if (!f || f->native || is_owned(r, addr) || !racecheck_is_program(r, f->pc))
 		return false;
 	if (blocks_is_heap(addr) || shim_is_stack(addr))
 		return true;
@@ -329,6 +330,7 @@ static void freed(struct racecheck *r, struct heap_piece *p)
 	struct moment at = here(r);
 
 	blocks_free(&r->blocks, p, &at);
+	syncs_freed(&r->syncs, p->at);
 	if (!r->many || is_owned(r, p->at))
 		return;
 	detect_free(&r->detect, r->i.thread, p->at, p->len, racecheck_site_number(r, &s),
@@ -371,6 +373,13 @@ static void on_sync(void *ctx, struct instrument *i, unsigned kind, uint64_t obj
 	syncs_event(&r->syncs, i->thread, kind, object, (int64_t)value);
 	r->threads[i->thread].starts |= kind == RLOG_START;
 	r->many |= kind == RLOG_CREATE;
+}
+
+static void calls_back(void *ctx, struct instrument *i)
+{
+	struct racecheck *r = ctx;
+
+	syncs_calls_back(&r->syncs, i->thread);
 }
 
 /* What was known is of no use in a child of fork, which has one thread. */
@@ -494,6 +503,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 						  .heap = heap,
 						  .call = call,
 						  .sync = on_sync,
+						  .calls_back = calls_back,
 						  .written = written,
 						  .locals = true,
 						  .ended = ended,

@@ -42,12 +42,18 @@ void syncs_fini(struct syncs *s)
 
 /* ---- objects and threads ---- */
 
-/* Valid up to the next call. Addresses and numbers of files are smaller than 1 << 60. */
-static struct sync_object *object(struct syncs *s, uint64_t space, uint64_t number)
+/* Addresses and numbers of files are smaller than 1 << 60. */
+static uint64_t key_of(uint64_t space, uint64_t number)
 {
 	uint64_t key = number ^ (space + 1) << 60;
 
-	return table_add(&s->objects, key ? key : 1);
+	return key ? key : 1;
+}
+
+/* Valid up to the next call. */
+static struct sync_object *object(struct syncs *s, uint64_t space, uint64_t number)
+{
+	return table_add(&s->objects, key_of(space, number));
 }
 
 static struct sync_thread *thread_of(struct syncs *s, uint32_t thread)
@@ -151,6 +157,52 @@ static void destroy(struct syncs *s, uint32_t thread, uint64_t obj, int64_t valu
 	o->writer = o->round = 0;
 }
 
+/* ---- library locks ---- */
+
+static void lock_library(struct syncs *s, uint32_t thread, uint64_t obj, int64_t value)
+{
+	struct sync_thread *t = thread_of(s, thread);
+
+	(void)value;
+	if (t->libraries < SYNC_LIBRARY_LOCKS)
+		t->library[t->libraries++] = (typeof(t->library[0])){.object = obj};
+}
+
+static void unlock_library(struct syncs *s, uint32_t thread, uint64_t obj, int64_t value)
+{
+	struct sync_thread *t = thread_of(s, thread);
+	unsigned k = t->libraries;
+
+	(void)value;
+	while (k && t->library[k - 1].object != obj)
+		k--;
+	if (!k)
+		return;
+	if (t->library[k - 1].called)
+		syncs_release(s, thread, SYNC_LIBRARY, obj);
+	memmove(&t->library[k - 1], &t->library[k], (t->libraries - k) * sizeof(t->library[0]));
+	t->libraries--;
+}
+
+void syncs_calls_back(struct syncs *s, uint32_t thread)
+{
+	struct sync_thread *t = thread_of(s, thread);
+
+	for (unsigned k = 0; k < t->libraries; k++) {
+		if (!t->library[k].called)
+			syncs_acquire(s, thread, SYNC_LIBRARY, t->library[k].object);
+		t->library[k].called = true;
+	}
+}
+
+void syncs_freed(struct syncs *s, uint64_t addr)
+{
+	struct sync_object *o = table_find(&s->objects, key_of(SYNC_LIBRARY, addr));
+
+	if (o)
+		vclock_fini(&o->clock);
+}
+
 /* ---- barriers ---- */
 
 static uint32_t new_round(struct syncs *s)
@@ -235,17 +287,18 @@ static void join(struct syncs *s, uint32_t thread, uint64_t pthread, int64_t ret
 typedef void sync_fn(struct syncs *s, uint32_t thread, uint64_t obj, int64_t value);
 
 static sync_fn *const kinds[RLOG_KIND_LIMIT] = {
-	[RLOG_START] = start,	      [RLOG_EXIT] = end,
-	[RLOG_CREATE] = create,	      [RLOG_JOIN] = join,
-	[RLOG_LOCK] = lock_plain,     [RLOG_LOCK_RET] = lock,
-	[RLOG_UNLOCK] = unlock,	      [RLOG_COND_WAIT] = cond_wait,
-	[RLOG_COND_WOKE] = cond_woke, [RLOG_RDLOCK] = read_lock,
-	[RLOG_WRLOCK] = write_lock,   [RLOG_RWUNLOCK] = rw_unlock,
-	[RLOG_SEM_WAIT] = sem_wait_,  [RLOG_SEM_POST] = unlock,
-	[RLOG_BARRIER] = barrier,     [RLOG_BARRIER_LEFT] = barrier_left,
-	[RLOG_ONCE] = lock_plain,     [RLOG_ONCE_RUN] = lock_plain,
-	[RLOG_ONCE_DONE] = unlock,    [RLOG_SPIN_LOCK] = lock,
-	[RLOG_SPIN_UNLOCK] = unlock,  [RLOG_OBJ_DESTROY] = destroy,
+	[RLOG_START] = start,		[RLOG_EXIT] = end,
+	[RLOG_CREATE] = create,		[RLOG_JOIN] = join,
+	[RLOG_LOCK] = lock_plain,	[RLOG_LOCK_RET] = lock,
+	[RLOG_UNLOCK] = unlock,		[RLOG_COND_WAIT] = cond_wait,
+	[RLOG_COND_WOKE] = cond_woke,	[RLOG_RDLOCK] = read_lock,
+	[RLOG_WRLOCK] = write_lock,	[RLOG_RWUNLOCK] = rw_unlock,
+	[RLOG_SEM_WAIT] = sem_wait_,	[RLOG_SEM_POST] = unlock,
+	[RLOG_BARRIER] = barrier,	[RLOG_BARRIER_LEFT] = barrier_left,
+	[RLOG_ONCE] = lock_plain,	[RLOG_ONCE_RUN] = lock_plain,
+	[RLOG_ONCE_DONE] = unlock,	[RLOG_SPIN_LOCK] = lock,
+	[RLOG_SPIN_UNLOCK] = unlock,	[RLOG_OBJ_DESTROY] = destroy,
+	[RLOG_LIB_LOCK] = lock_library, [RLOG_LIB_UNLOCK] = unlock_library,
 };
 
 void syncs_event(struct syncs *s, uint32_t thread, unsigned kind, uint64_t object, int64_t value)

@@ -7,7 +7,8 @@
  * writer comes after the readers and writers before it, a reader after the writers. cond: its mutex alone. semaphore: a
  * wait comes after all posts so far. barrier: leaving it comes after all arrivals of this round. once, and C++'s static
  * variables: finding it done comes after the routine. create comes before start, exit before join. Library locks of the
- * recorder (LIB_LOCK) are none of the program's locks, and order nothing.
+ * recorder (LIB_LOCK) are none of the program's locks, and order nothing but what libc calls back under them: that
+ * comes after what was called back under the same lock before.
  */
 #ifndef FRED_RACECHECK_SYNCS_H
 #define FRED_RACECHECK_SYNCS_H
@@ -28,8 +29,14 @@ struct sync_round {
 	bool over; /* a thread has left: no other comes to it */
 };
 
+#define SYNC_LIBRARY_LOCKS 8
 /* What a thread is doing. */
 struct sync_thread {
+	struct {
+		uint64_t object;
+		bool called; /* the program's code, while the thread has had it */
+	} library[SYNC_LIBRARY_LOCKS]; /* libc's locks that it holds; the first ones, if there are more */
+	unsigned libraries;
 	uint64_t mutex; /* to be locked after a wait for a condition */
 	uint32_t round; /* of a barrier */
 	struct vclock born, died;
@@ -54,8 +61,13 @@ void syncs_fini(struct syncs *s);
  */
 void syncs_event(struct syncs *s, uint32_t thread, unsigned kind, uint64_t object, int64_t value);
 
+/* A function of libc calls one of the program's. */
+void syncs_calls_back(struct syncs *s, uint32_t thread);
+/* A block at this address is freed: if it was a FILE, its lock is another one from now on. */
+void syncs_freed(struct syncs *s, uint64_t addr);
+
 /* Things that are no objects of pthread have other spaces than 0, in which they have numbers. */
-enum sync_space { SYNC_OBJECT = 0, SYNC_FD, SYNC_SIGNAL, SYNC_FUTEX };
+enum sync_space { SYNC_OBJECT = 0, SYNC_FD, SYNC_SIGNAL, SYNC_FUTEX, SYNC_LIBRARY };
 void syncs_acquire(struct syncs *s, uint32_t thread, enum sync_space space, uint64_t number);
 void syncs_release(struct syncs *s, uint32_t thread, enum sync_space space, uint64_t number);
 

@@ -665,6 +665,21 @@ static int gave_up(struct reporting *g, struct trace *t)
 	return NOT_FOUND;
 }
 
+#define STACK_ALIGN 16u
+/*
+ * Is it at the beginning of a function of the program's that is called by what is not translated? At a call the stack
+ * is aligned, by the ABI, and so it is again after the return.
+ */
+static bool is_called_back(const struct reporting *g, const struct trace *t, const struct user_regs_struct *r)
+{
+	const struct visibility *v = &g->in->visibility;
+	struct err ignored;
+	uint64_t from;
+
+	return visibility_is_certain(v, r->rip) && r->rsp % STACK_ALIGN == sizeof(from) &&
+	       !trace_read(t->pid, r->rsp, &from, sizeof(from), &ignored) && !visibility_is_certain(v, from);
+}
+
 static int go_on(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
@@ -673,6 +688,11 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 		return -1;
 	if (g->r->ops->returned)
 		g->r->ops->returned(g->r->ctx, r.rsp);
+	if (g->r->ops->calls_back && is_called_back(g, t, &r)) {
+		if (drain(g, t, e))
+			return -1;
+		g->r->ops->calls_back(g->r->ctx);
+	}
 	switch (walk(g, t, e)) {
 	case WALK_THERE:
 	case WALK_OVER:

@@ -17,6 +17,8 @@ struct segcur_report_ops {
 	/* The thread continues in the program's code with this stack pointer: a call of the recorder, begun in an
 	 * earlier segment, has returned. */
 	void (*returned)(void *ctx, uint64_t sp);
+	/* After that: it is at the beginning of a function that the recorder, or what it has called, calls. */
+	void (*calls_back)(void *ctx);
 	/* Does the user want to stop? May be NULL. */
 	bool (*cancelled)(void *ctx);
 	/*

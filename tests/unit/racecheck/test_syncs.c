@@ -265,12 +265,44 @@ static void pipes(void **state)
 	assert_true(knows(w, 7, a));
 }
 
+static void library_locks(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = did(w, 1), b;
+
+	on(w, 1, RLOG_LIB_LOCK, A, 0);
+	on(w, 1, RLOG_LIB_LOCK, B, 0);
+	on(w, 1, RLOG_LIB_UNLOCK, B, 0);
+	syncs_calls_back(&w->s, 1);
+	on(w, 1, RLOG_LIB_UNLOCK, A, 0);
+	on(w, 2, RLOG_LIB_LOCK, A, 0);
+	assert_false(knows(w, 2, a));
+	a = did(w, 1);
+	on(w, 1, RLOG_LIB_LOCK, B, 0);
+	on(w, 1, RLOG_LIB_LOCK, A, 0);
+	syncs_calls_back(&w->s, 1);
+	on(w, 1, RLOG_LIB_UNLOCK, A, 0);
+	b = did(w, 1);
+	on(w, 3, RLOG_LIB_LOCK, A, 0);
+	syncs_calls_back(&w->s, 3);
+	assert_true(knows(w, 3, a));
+	assert_false(knows(w, 3, b));
+	on(w, 4, RLOG_LIB_LOCK, B, 0);
+	syncs_calls_back(&w->s, 4);
+	assert_false(knows(w, 4, a)); /* it is not unlocked yet */
+	syncs_freed(&w->s, A);
+	a = did(w, 1);
+	on(w, 5, RLOG_LIB_LOCK, A, 0);
+	syncs_calls_back(&w->s, 5);
+	assert_false(knows(w, 5, a));
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
-		CASE(mutexes),	CASE(conditions), CASE(rwlocks), CASE(semaphores),
-		CASE(barriers), CASE(threads),	  CASE(onces),	 CASE(pipes),
+		CASE(mutexes), CASE(conditions), CASE(rwlocks), CASE(semaphores),    CASE(barriers),
+		CASE(threads), CASE(onces),	 CASE(pipes),	CASE(library_locks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
