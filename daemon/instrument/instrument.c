@@ -396,6 +396,10 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		if (i->ops->written)
 			i->ops->written(i->ctx, i, v[1], v[2]);
 		break;
+	case REPORT_READ:
+		if (i->ops->read)
+			i->ops->read(i->ctx, i, v[1], v[2]);
+		break;
 	case REPORT_VALUES:
 		if (i->ops->values)
 			i->ops->values(i->ctx, i, v[1], v[2]);

@@ -313,21 +313,34 @@ static void vector(void *ctx, struct instrument *i, unsigned which, const uint8_
 	follow_vector(&m->follow, which, bytes);
 }
 
-static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len)
+/* By the kernel, or by libc in a call of the recorder. */
+static void by_call(struct memcheck *m, uint64_t addr, uint64_t len, bool writes)
 {
-	struct memcheck *m = ctx;
 	enum finding_kind kind;
 	struct moment at;
 	uint64_t bad;
 
-	(void)i;
-	if (m->follows)
-		follow_written(&m->follow, addr, len);
 	if (!len || !blocks_is_heap(addr) || blocks_allow(&m->blocks, addr, len, &bad))
 		return;
 	kind = blocks_is_freed(&m->blocks, bad) ? FINDING_FREED : FINDING_OUTSIDE;
 	at = here(m, 0, 0);
-	memcheck_add(m, kind, &at, true, addr, len, blocks_near(&m->blocks, bad));
+	memcheck_add(m, kind, &at, writes, addr, len, blocks_near(&m->blocks, bad));
+}
+
+static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len)
+{
+	struct memcheck *m = ctx;
+
+	(void)i;
+	if (m->follows)
+		follow_written(&m->follow, addr, len);
+	by_call(m, addr, len, true);
+}
+
+static void read_(void *ctx, struct instrument *i, uint64_t addr, uint64_t len)
+{
+	(void)i;
+	by_call(ctx, addr, len, false);
 }
 
 static struct moment follow_here(void *ctx, uint64_t pc, uint64_t hits)
@@ -403,6 +416,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .result = result,
 						  .loaded = loaded,
 						  .written = written,
+						  .read = read_,
 						  .shadow = shadow,
 						  .position = position,
 						  .cancelled = cancelled},
@@ -416,6 +430,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .values = values,
 						  .vector = vector,
 						  .written = written,
+						  .read = read_,
 						  .ended = ended,
 						  .cancelled = cancelled};
 	static const struct follow_ops follow_ops = {follow_here, unwritten_used};

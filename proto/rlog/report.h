@@ -48,7 +48,8 @@
 			of instructions in [loaded_lo, loaded_hi) that read numbers or vectors */                      \
 	X(VECTOR, 9) /* instead of an address: enum replay_report_vector; that register of the access that comes next, \
 			whose operand is told without indices; with VEX the lower 32 bytes */                          \
-	X(PASS, 3) /* if REPORT_NEW: as ACCESS; and how often the instruction has been executed in this segment */
+	X(PASS, 3) /* if REPORT_NEW: as ACCESS; and how often the instruction has been executed in this segment */     \
+	X(READ, 3) /* a system call, or libc in a call of the recorder, reads this: where, bytes */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,

@@ -27,4 +27,11 @@ static inline void shim_tell_written(const void *p, uint64_t n)
 		shim_tell(REPORT_WRITTEN, 0, (uint64_t)p, n);
 }
 
+/* The same of what is read. */
+static inline void shim_tell_read(const void *p, uint64_t n)
+{
+	if (__builtin_expect(shim_report != 0, 0) && report_knows(shim_report, REPORT_READ))
+		shim_tell(REPORT_READ, 0, (uint64_t)p, n);
+}
+
 #endif

@@ -8,30 +8,61 @@
 #include "record/sync/lib.h"
 #include "record/sync/lib_file.h"
 
+#include <string.h>
 #include <wchar.h>
 
 /* ---- characters, lines, blocks ---- */
+
+static void reads_string(const char *s)
+{
+	shim_tell_read(s, strlen(s) + 1);
+}
+
+/* Of a line that has zeros inside, the part before the first of them. */
+static void writes_string(const char *s)
+{
+	if (s)
+		shim_tell_written(s, strlen(s) + 1);
+}
+
+static uint64_t wide_bytes(const wchar_t *s)
+{
+	uint64_t n = 0;
+
+	while (s[n])
+		n++;
+	return (n + 1) * sizeof(*s);
+}
+
+static void writes_wide(const wchar_t *s)
+{
+	if (s)
+		shim_tell_written(s, wide_bytes(s));
+}
 
 FILE_CALL(int, fputc, (int c, FILE *f), f, (c, f))
 FILE_CALL(int, putc, (int c, FILE *f), f, (c, f))
 FILE_CALL(int, _IO_putc, (int c, FILE *f), f, (c, f))
 FILE_CALL(int, putchar, (int c), stdout, (c))
-FILE_CALL(int, fputs, (const char *s, FILE *f), f, (s, f))
-FILE_CALL(int, puts, (const char *s), stdout, (s))
+FILE_TELLS(int, fputs, (const char *s, FILE *f), f, (s, f), reads_string(s))
+FILE_TELLS(int, puts, (const char *s), stdout, (s), reads_string(s))
 FILE_CALL(int, putw, (int w, FILE *f), f, (w, f))
-FILE_CALL(size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), f, (p, size, n, f))
-FILE_CALL(size_t, fread, (void *p, size_t size, size_t n, FILE *f), f, (p, size, n, f))
-FILE_CALL(size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f), f, (p, room, size, n, f))
+FILE_TELLS(size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), f, (p, size, n, f),
+	   shim_tell_read(p, ret *size))
+FILE_TELLS(size_t, fread, (void *p, size_t size, size_t n, FILE *f), f, (p, size, n, f),
+	   shim_tell_written(p, ret *size))
+FILE_TELLS(size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f), f, (p, room, size, n, f),
+	   shim_tell_written(p, ret *size))
 FILE_CALL(int, fgetc, (FILE * f), f, (f))
 FILE_CALL(int, getc, (FILE * f), f, (f))
 FILE_CALL(int, _IO_getc, (FILE * f), f, (f))
 FILE_CALL(int, getchar, (void), stdin, ())
 FILE_CALL(int, getw, (FILE * f), f, (f))
 FILE_CALL(int, ungetc, (int c, FILE *f), f, (c, f))
-FILE_CALL(char *, fgets, (char *s, int n, FILE *f), f, (s, n, f))
-FILE_CALL(char *, __fgets_chk, (char *s, size_t room, int n, FILE *f), f, (s, room, n, f))
-FILE_CALL(char *, gets, (char *s), stdin, (s))
-FILE_CALL(char *, __gets_chk, (char *s, size_t room), stdin, (s, room))
+FILE_TELLS(char *, fgets, (char *s, int n, FILE *f), f, (s, n, f), writes_string(ret))
+FILE_TELLS(char *, __fgets_chk, (char *s, size_t room, int n, FILE *f), f, (s, room, n, f), writes_string(ret))
+FILE_TELLS(char *, gets, (char *s), stdin, (s), writes_string(ret))
+FILE_TELLS(char *, __gets_chk, (char *s, size_t room), stdin, (s, room), writes_string(ret))
 
 /* Which block a line is in is known afterwards only. */
 #define LINE_CALL(name, params, args)                                                                                  \
@@ -55,13 +86,13 @@ LINE_CALL(__getdelim, (char **line, size_t *n, int delim, FILE *f), (line, n, de
 FILE_CALL(wint_t, fputwc, (wchar_t c, FILE *f), f, (c, f))
 FILE_CALL(wint_t, putwc, (wchar_t c, FILE *f), f, (c, f))
 FILE_CALL(wint_t, putwchar, (wchar_t c), stdout, (c))
-FILE_CALL(int, fputws, (const wchar_t *s, FILE *f), f, (s, f))
+FILE_TELLS(int, fputws, (const wchar_t *s, FILE *f), f, (s, f), shim_tell_read(s, wide_bytes(s)))
 FILE_CALL(wint_t, fgetwc, (FILE * f), f, (f))
 FILE_CALL(wint_t, getwc, (FILE * f), f, (f))
 FILE_CALL(wint_t, getwchar, (void), stdin, ())
 FILE_CALL(wint_t, ungetwc, (wint_t c, FILE *f), f, (c, f))
-FILE_CALL(wchar_t *, fgetws, (wchar_t * s, int n, FILE *f), f, (s, n, f))
-FILE_CALL(wchar_t *, __fgetws_chk, (wchar_t * s, size_t room, int n, FILE *f), f, (s, room, n, f))
+FILE_TELLS(wchar_t *, fgetws, (wchar_t * s, int n, FILE *f), f, (s, n, f), writes_wide(ret))
+FILE_TELLS(wchar_t *, __fgetws_chk, (wchar_t * s, size_t room, int n, FILE *f), f, (s, room, n, f), writes_wide(ret))
 FILE_CALL(int, fwide, (FILE * f, int mode), f, (f, mode))
 
 /* ---- position and state ---- */

@@ -4,6 +4,7 @@
 #define FRED_RECORD_LIB_FILE_H
 
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/sync/lib.h"
 
 #include <stdarg.h>
@@ -15,6 +16,36 @@
 		int locked = lib_file_enter(f);                                                                        \
 		type ret = REAL_W(name) args;                                                                          \
                                                                                                                        \
+		lib_file_leave(f, locked);                                                                             \
+		return ret;                                                                                            \
+	}
+
+/* The same; `tell` says in a copy that reports what libc has read and written of the program's memory; it may use ret.
+ */
+#define FILE_TELLS(type, name, params, f, args, tell)                                                                  \
+	LIBC(type, name, params)                                                                                       \
+	{                                                                                                              \
+		int locked = lib_file_enter(f);                                                                        \
+		type ret = REAL_W(name) args;                                                                          \
+                                                                                                                       \
+		if (unlikely(shim_report != 0))                                                                        \
+			tell;                                                                                          \
+		lib_file_leave(f, locked);                                                                             \
+		return ret;                                                                                            \
+	}
+
+/* Of one with a format and a va_list, which libc uses up; tell(format, arguments, ret). */
+#define FILE_FORMAT(name, params, f, args, tell)                                                                       \
+	LIBC(int, name, params)                                                                                        \
+	{                                                                                                              \
+		int locked = lib_file_enter(f), ret;                                                                   \
+		va_list told;                                                                                          \
+                                                                                                                       \
+		va_copy(told, ap);                                                                                     \
+		ret = REAL_W(name) args;                                                                               \
+		if (unlikely(shim_report != 0))                                                                        \
+			tell(fmt, told, ret);                                                                          \
+		va_end(told);                                                                                          \
 		lib_file_leave(f, locked);                                                                             \
 		return ret;                                                                                            \
 	}

@@ -5,6 +5,7 @@
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/core/util.h"
 #include "record/sys/sys.h"
 
@@ -14,6 +15,12 @@
 #include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+
+static uint32_t see(uint32_t crc, const void *p, size_t n)
+{
+	shim_tell_read(p, n);
+	return crc32c(crc, p, n);
+}
 
 /* The same for n bytes that a call reads: of many only the first is looked at. */
 static int is_input(const void *p, size_t n)
@@ -25,7 +32,7 @@ uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
 {
 	for (unsigned long i = 0; i < n && i < 1024; i++)
 		if (is_input(v[i].iov_base, v[i].iov_len))
-			crc = crc32c(crc, v[i].iov_base, v[i].iov_len);
+			crc = see(crc, v[i].iov_base, v[i].iov_len);
 	return crc;
 }
 
@@ -62,22 +69,23 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 			for (n = 0; n < 4096 && p[n]; n++)
 				if ((uintptr_t)(p + n + 1) % 4096 == 0 && !sys_readable(p + n + 1, 1))
 					break;
+			shim_tell_read(p, n + 1);
 			crc = crc32c(crc, p, n);
 			break;
 		case IO_ARRAY:
 		case IO_BYTES:
 			n = d->how == IO_ARRAY ? (size_t)a[d->len_arg] * d->n : (size_t)a[d->len_arg] + d->n;
 			if (is_input(p, n))
-				crc = crc32c(crc, p, n);
+				crc = see(crc, p, n);
 			break;
 		case IO_FIXED:
 			if (sys_readable(p + d->len_arg, d->n))
-				crc = crc32c(crc, p + d->len_arg, d->n);
+				crc = see(crc, p + d->len_arg, d->n);
 			break;
 		case IO_ADDR:
 			n = (size_t)a[d->len_arg] & 255;
 			if (n >= 2 && sys_readable(p, n))
-				crc = crc32c(crc, p, address_len(p, n));
+				crc = see(crc, p, address_len(p, n));
 			break;
 		case IO_IOV:
 			n = (size_t)a[d->len_arg] < 1024 ? (size_t)a[d->len_arg] : 1024;
