@@ -27,6 +27,9 @@ struct segment {
 
 /* Addresses in the control page as the target has it mapped. */
 #define SEGMENT_TURN_ADDR (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, turn))
+/* 8 bytes: state and notify. Written when it stops for the worker, unlike the turn not at each event on the way. */
+#define SEGMENT_STATE_ADDR (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, state))
+_Static_assert(offsetof(struct replay_ctl, state) % 8 == 0, "it can be watched");
 
 /* A `syscall` instruction of the shim in a process. */
 int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e);

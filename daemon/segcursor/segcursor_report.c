@@ -617,6 +617,17 @@ static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct e
 	return 1;
 }
 
+/* A thread that ends does not stop: the next one would, which the copy lacks. */
+static uint64_t end_watch(const struct reporting *g)
+{
+	struct timeline_event last;
+	struct err ignored;
+
+	return timeline_read(g->in->seg.t->tl, g->in->n + 1, &last, &ignored) || last.ev.rec.kind == RLOG_EXIT
+		       ? SEGMENT_TURN_ADDR
+		       : SEGMENT_STATE_ADDR;
+}
+
 static int prepare_walk(struct reporting *g, struct err *e)
 {
 	static const struct trace_walk_ops ops = {.is_goal = is_goal,
@@ -630,7 +641,7 @@ static int prepare_walk(struct reporting *g, struct err *e)
 	g->walk = (struct trace_walk){
 		.enter = g->in->seg.t->ctl->walk_addr,
 		.gadget = g->in->seg.gadget,
-		.end_watch = SEGMENT_TURN_ADDR,
+		.end_watch = end_watch(g),
 		.ops = &ops,
 		.ctx = g,
 		.ask = {.report = g->at},
