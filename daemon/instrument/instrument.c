@@ -14,8 +14,25 @@ static void decode(struct instrument *i, struct instrument_insn *x)
 	uint8_t code[INSN_BYTES];
 	size_t n;
 
+	uint64_t sum = 0;
+
 	n = trace_read_some(i->t->pid, x->pc, code, sizeof(code));
+	for (size_t k = 0; k < n; k++)
+		sum = sum * 257 + code[k] + 1;
+	if (x->sum && x->sum == sum)
+		return;
+	x->sum = sum;
+	x->mark = 0;
 	insn_shape(code, n, &x->shape);
+}
+
+/* What may be rewritten is looked at again in each segment. */
+static void decode_first(struct instrument *i, struct instrument_insn *x)
+{
+	const struct code_mapping *m = code_at(&i->code, x->pc, i->code.now);
+
+	x->changes = m && m->changes;
+	decode(i, x);
 }
 
 /* Most entries are of the instruction that the entry before was of. */
@@ -27,11 +44,13 @@ static struct instrument_insn *insn_at(struct instrument *i, uint64_t pc)
 		const char *before = i->insns.v;
 
 		x = table_add(&i->insns, pc);
-		decode(i, x);
+		decode_first(i, x);
 		if (i->insns.v != before) /* the others have moved */
 			memset(i->quick, 0, INSTRUMENT_QUICK * sizeof(*i->quick));
 	}
 	if (x->segment != i->event + 1) {
+		if (x->changes && x->segment)
+			decode(i, x);
 		x->segment = i->event + 1;
 		x->hits = 0;
 	}
@@ -429,6 +448,30 @@ static inline bool is_access(uint64_t head)
 	return head >> REPORT_KIND_SHIFT == REPORT_ACCESS || head >> REPORT_KIND_SHIFT == REPORT_PASS;
 }
 
+static void forget_code(struct instrument *i)
+{
+	if (i->ops->unmapped)
+		i->ops->unmapped(i->ctx, i);
+	table_fini(&i->insns);
+	memset(i->quick, 0, INSTRUMENT_QUICK * sizeof(*i->quick));
+	i->last = i->string = NULL;
+	segcur_known_forget(&i->report.known);
+}
+
+/*
+ * Is what is known of instructions still true? The event before the copy's segment takes effect in the copy, before its
+ * first entry, and those on its way leave the code as it is.
+ */
+static int see_code(struct instrument *i, struct err *e)
+{
+	int gone = code_see(&i->code, i->t->pid, e);
+
+	i->sees_code = false;
+	if (gone > 0)
+		forget_code(i);
+	return gone < 0 ? -1 : 0;
+}
+
 static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e)
 {
 	struct instrument *i = ctx;
@@ -436,6 +479,8 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 	i->t = t;
 	i->accesses += i->report.accesses;
 	i->report.accesses = 0;
+	if (i->sees_code && t->alive && see_code(i, e))
+		return -1;
 	for (size_t k = 0; k < n && (!i->enough || i->again.on);) {
 		unsigned kind = (unsigned)(v[k] >> REPORT_KIND_SHIFT);
 
@@ -494,6 +539,7 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	i->between = true;
 	i->t = t;
 	i->in = in;
+	i->sees_code |= !i->code.n || !segcur_report_keeps_code(in->seg.t, i->event);
 	return i->ops->begun ? i->ops->begun(i->ctx, i, t, e) : 0;
 }
 
@@ -575,6 +621,7 @@ void instrument_fini(struct instrument *i)
 	free(i->quick);
 	free(i->question);
 	table_fini(&i->insns);
+	code_fini(&i->code);
 	segcur_known_fini(&i->report.known);
 	shim_frames_fini(&i->shim_frames);
 	memset(i, 0, sizeof(*i));

@@ -13,6 +13,7 @@
 
 #include "base/table.h"
 #include "insn/insn.h"
+#include "instrument/code.h"
 #include "instrument/elements.h"
 #include "replay/navigate.h"
 #include "rlog/report.h"
@@ -23,6 +24,8 @@ struct instrument_insn {
 	uint64_t pc;
 	struct insn_shape shape;
 	uint32_t mark; /* for the consumer; 0 at first */
+	bool changes; /* another instruction may be there in a later segment */
+	uint64_t sum; /* of its bytes */
 	uint64_t segment; /* 1 + the event before the segment in which it was executed last */
 	uint64_t hits; /* how often in that one, up to now: the HITS of a position */
 };
@@ -66,6 +69,11 @@ struct instrument_ops {
 	 */
 	int (*begun)(void *ctx, struct instrument *i, struct trace *t, struct err *e);
 	/* The functions below may be NULL, too. */
+	/*
+	 * Code that was mapped has gone: what is known by the address of an instruction is to be forgotten. After this
+	 * no struct instrument_insn is valid any more.
+	 */
+	void (*unmapped)(void *ctx, struct instrument *i);
 	/* Called before anything else of each segment. 0 or -1. */
 	int (*segment)(void *ctx, struct instrument *i, struct err *e);
 	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
@@ -149,6 +157,7 @@ struct instrument {
 	/* counts, over all */
 	uint64_t accesses, irregular; /* irregular: not told, for it is not known what they access */
 	struct segcur_report report;
+	struct code code;
 	/* its own */
 	struct instrument_stack *stacks; /* by ordinal */
 	struct table insns; /* of struct instrument_insn */
@@ -160,6 +169,7 @@ struct instrument {
 	uint64_t loads; /* the address of what is told next of what an instruction loads */
 	bool has_rax;
 	bool insns_told;
+	bool sees_code; /* it may be other code than before */
 	uint64_t operand; /* of the last entry of an access */
 	uint64_t steps; /* in this segment: calls, returns and changes of the heap */
 	struct instrument_question *question; /* REPORT_ONLY_MAX */

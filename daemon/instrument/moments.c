@@ -10,28 +10,39 @@
 
 #define U(x) ((unsigned long long)(x))
 
-static char *module_of(pid_t pid, uint64_t pc)
+static char *name_of(const char *path)
 {
+	return path[0] == '/' ? xstrdup(strrchr(path, '/') + 1) : NULL;
+}
+
+/* *gone: it is no longer mapped, and something else may be there. */
+static char *module_of(const struct moment_describer *d, const struct moment *m, uint64_t pc, bool *gone)
+{
+	const struct code_mapping *was = code_at(d->code, pc, m->code);
 	struct mapping v;
 
-	if (!maps_find(pid, pc, &v) || v.path[0] != '/')
-		return NULL;
-	return xstrdup(strrchr(v.path, '/') + 1);
+	*gone = was && was->until;
+	if (*gone)
+		return name_of(was->path);
+	return maps_find(d->nav->t.pid, pc, &v) ? name_of(v.path) : NULL;
 }
 
 /* The frames by GDB's knowledge of the code; it is attached to the process. */
-static void resolve(const struct moment_describer *d, const struct kept_stack *k, struct stack *s)
+static void resolve(const struct moment_describer *d, const struct moment *m, struct stack *s)
 {
+	const struct kept_stack *k = d->stacks->v[m->stack];
+
 	s->frames = xcalloc(k->n + 1, sizeof(*s->frames));
 	for (uint32_t i = 0; i < k->n; i++) {
 		struct gdb_frame *f = &s->frames[i];
 		struct gdb_line line = {0};
 		struct err ignored;
+		bool gone;
 
 		f->level = (int)i;
 		f->addr = k->pc[i];
-		f->module = module_of(d->nav->t.pid, f->addr);
-		if (!gdb_line_at(d->g, f->addr, &line, &ignored)) {
+		f->module = module_of(d, m, f->addr, &gone);
+		if (!gone && !gdb_line_at(d->g, f->addr, &line, &ignored)) {
 			f->func = str_dup(line.func);
 			f->file = str_dup(line.file);
 			f->fullname = str_dup(line.fullname);
@@ -82,7 +93,7 @@ json_t *moment_json(struct moment_describer *d, const struct moment *moment)
 		json_object_set_new(o, "at", json_sprintf("%llu", U(moment->event)));
 	}
 	json_object_set_new(o, "position", position);
-	resolve(d, d->stacks->v[moment->stack], &s);
+	resolve(d, moment, &s);
 	json_object_set_new(o, "location", show_location(&s.location));
 	json_object_set_new(o, "backtrace", show_frames(&s));
 	stack_fini(&s);
@@ -92,9 +103,9 @@ json_t *moment_json(struct moment_describer *d, const struct moment *moment)
 }
 
 int moment_describer_open(struct moment_describer *d, const struct rec *rec, struct nav *nav,
-			  const struct stacks *stacks, struct err *e)
+			  const struct stacks *stacks, const struct code *code, struct err *e)
 {
-	*d = (struct moment_describer){.rec = rec, .nav = nav, .stacks = stacks, .g = gdb_new(NULL, e)};
+	*d = (struct moment_describer){.rec = rec, .nav = nav, .stacks = stacks, .code = code, .g = gdb_new(NULL, e)};
 	return d->g && !gdb_attach(d->g, nav->t.pid, e) ? 0 : -1;
 }
 

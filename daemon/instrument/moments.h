@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "gdb/gdb.h"
 #include "instrument/blocks.h"
+#include "instrument/code.h"
 #include "instrument/stacks.h"
 #include "replay/navigate.h"
 
@@ -16,13 +17,17 @@ struct moment_describer {
 	const struct rec *rec;
 	struct nav *nav;
 	const struct stacks *stacks;
+	const struct code *code;
 	struct gdb *g;
 	struct strv notes; /* about source files, each once */
 };
 
-/* GDB is attached to nav's process, which must have the code mapped that is on the stacks. 0, or -1: e is set. */
+/*
+ * GDB is attached to nav's process, which has the code mapped that is on the stacks. Of code that has been unmapped only
+ * the file is named. 0, or -1: e is set.
+ */
 int moment_describer_open(struct moment_describer *d, const struct rec *rec, struct nav *nav,
-			  const struct stacks *stacks, struct err *e);
+			  const struct stacks *stacks, const struct code *code, struct err *e);
 /* To be called before nav ends. Fine on a zeroed one. */
 void moment_describer_fini(struct moment_describer *d);
 

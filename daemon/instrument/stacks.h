@@ -13,6 +13,7 @@ struct moment {
 	uint64_t event, pc, hits; /* the position; pc 0: the event alone */
 	uint32_t thread; /* ordinal; 0: unknown, it was before the replayed part of the timeline */
 	uint32_t stack; /* the number of its call stack */
+	uint32_t code; /* the state of the code then (code.h) */
 };
 
 struct kept_stack {

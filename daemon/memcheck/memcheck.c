@@ -22,7 +22,7 @@
 static struct moment here(struct memcheck *m, uint64_t pc, uint64_t hits)
 {
 	const struct instrument *i = &m->i;
-	struct moment d = {.event = i->event, .thread = i->thread};
+	struct moment d = {.event = i->event, .thread = i->thread, .code = i->code.now};
 	uint64_t frames[STACKS_DEPTH];
 	bool has_hits = instrument_has_hits(i);
 	uint32_t n = 0;
@@ -63,7 +63,8 @@ static bool same_stack(const struct memcheck *m, uint32_t a, uint32_t b)
 static struct memory_finding *find(const struct memcheck *m, enum finding_kind kind, uint32_t stack, bool writes)
 {
 	for (size_t k = 0; k < m->n; k++)
-		if (m->v[k].kind == kind && m->v[k].writes == writes && same_stack(m, m->v[k].at.stack, stack))
+		if (m->v[k].kind == kind && m->v[k].writes == writes && m->v[k].at.code == m->i.code.now &&
+		    same_stack(m, m->v[k].at.stack, stack))
 			return &m->v[k];
 	return NULL;
 }
@@ -398,6 +399,18 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 	return 0;
 }
 
+static void unmapped(void *ctx, struct instrument *i)
+{
+	struct memcheck *m = ctx;
+
+	(void)i;
+	if (m->follows)
+		follow_unmapped(&m->follow);
+	strings_forget(&m->strings);
+	families_fini(&m->families);
+	families_init(&m->families);
+}
+
 static bool cancelled(void *ctx)
 {
 	struct memcheck *m = ctx;
@@ -410,6 +423,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 	static const struct instrument_ops ops = {.lo = BLOCKS_LO,
 						  .hi = BLOCKS_HI,
 						  .begun = begun,
+						  .unmapped = unmapped,
 						  .access = access_,
 						  .heap = heap,
 						  .args = args,
@@ -421,6 +435,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .position = position,
 						  .cancelled = cancelled},
 					   all = {.begun = begun,
+						  .unmapped = unmapped,
 						  .access = access_,
 						  .heap = heap,
 						  .args = args,

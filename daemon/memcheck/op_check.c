@@ -256,7 +256,7 @@ static int run(struct check *c, struct err *e)
 		return -1;
 	if (!c->m.n)
 		return 0;
-	return moment_describer_open(&c->moments, c->rec, &c->nav, &c->m.stacks, e);
+	return moment_describer_open(&c->moments, c->rec, &c->nav, &c->m.stacks, &c->m.i.code, e);
 }
 
 static void check_fini(struct check *c)

@@ -129,6 +129,12 @@ void strings_init(struct strings *s, const struct string_ops *ops, void *ctx)
 	imports_init(&s->imports, names, sizeof(names) / sizeof(names[0]));
 }
 
+void strings_forget(struct strings *s)
+{
+	imports_fini(&s->imports);
+	imports_init(&s->imports, names, sizeof(names) / sizeof(names[0]));
+}
+
 void strings_fini(struct strings *s)
 {
 	imports_fini(&s->imports);

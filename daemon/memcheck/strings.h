@@ -36,6 +36,8 @@ struct strings {
 };
 
 void strings_init(struct strings *s, const struct string_ops *ops, void *ctx);
+/* Code has gone: which words name functions is read anew. */
+void strings_forget(struct strings *s);
 void strings_fini(struct strings *s);
 /* A call by the word at `slot`; sp: where its return address will stand. */
 void strings_call(struct strings *s, pid_t pid, uint32_t thread, uint64_t slot, const uint64_t *arg, uint64_t sp);

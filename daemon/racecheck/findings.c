@@ -71,7 +71,7 @@ static struct race_end end_of(struct racecheck *r, const struct detect_access *a
 {
 	const struct race_site *s = &r->sites[a->site];
 	struct race_end out = {
-		.at = {.event = event_at(r, a->thread, a->clock), .thread = a->thread},
+		.at = {.event = event_at(r, a->thread, a->clock), .thread = a->thread, .code = s->code},
 		.kind = s->kind,
 		.writes = a->writes,
 		.addr = a->addr,

@@ -116,6 +116,15 @@ static bool find_mapping(pid_t pid, uint64_t addr, struct mapping *out)
 	return false;
 }
 
+void modules_forget(struct code_files *m, pid_t pid)
+{
+	struct mapping v;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (!maps_find(pid, m->v[i]->lo, &v) || strcmp(v.path, m->v[i]->path) != 0)
+			m->v[i]->hi = m->v[i]->lo;
+}
+
 struct code_file *modules_at(struct code_files *m, pid_t pid, uint64_t addr)
 {
 	struct mapping v;

@@ -40,6 +40,8 @@ struct code_files {
 
 void modules_init(struct code_files *m);
 void modules_fini(struct code_files *m);
+/* Code has gone: files that are no longer mapped are not found any more; what was found before stays valid. */
+void modules_forget(struct code_files *m, pid_t pid);
 /* The file whose code, or data, is at addr; NULL: none. The process is the one that was given last. */
 struct code_file *modules_at(struct code_files *m, pid_t pid, uint64_t addr);
 

@@ -212,7 +212,7 @@ static int look(struct check *c, struct err *e)
 	values_compare(&c->r, &c->nav, &ignored);
 	if (nav_goto(&c->nav, c->diverged ? last_event(c) : total, e))
 		return -1;
-	return moment_describer_open(&c->moments, c->rec, &c->nav, &c->r.stacks, e);
+	return moment_describer_open(&c->moments, c->rec, &c->nav, &c->r.stacks, &c->r.i.code, e);
 }
 
 int op_check_races(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)

@@ -201,7 +201,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 static void by_kernel(struct racecheck *r, uint64_t addr, uint64_t len, bool writes)
 {
 	const struct instrument_frame *f = racecheck_call(r);
-	struct race_site s = {.path = racecheck_path(r), .kind = RACE_KERNEL, .wide = true};
+	struct race_site s = {.path = racecheck_path(r), .kind = RACE_KERNEL, .wide = true, .code = r->i.code.now};
 
 	if (!r->many || !f || is_recorders(addr) || !instrument_has_hits(&r->i) || !is_for_program(r, addr))
 		return;
@@ -325,8 +325,11 @@ static void given(struct racecheck *r, uint64_t at, uint64_t len)
 static void freed(struct racecheck *r, struct heap_piece *p)
 {
 	const struct instrument_frame *f = racecheck_call(r);
-	struct race_site s = {
-		.path = racecheck_path(r), .kind = RACE_FREE, .pc = f ? f->pc : 0, .shown = f ? f->pc : 0};
+	struct race_site s = {.code = r->i.code.now,
+			      .path = racecheck_path(r),
+			      .kind = RACE_FREE,
+			      .pc = f ? f->pc : 0,
+			      .shown = f ? f->pc : 0};
 	struct moment at = here(r);
 
 	blocks_free(&r->blocks, p, &at);
@@ -365,7 +368,7 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 static void on_sync(void *ctx, struct instrument *i, unsigned kind, uint64_t object, uint64_t value)
 {
 	struct racecheck *r = ctx;
-	struct race_site s = {.kind = RACE_GUARD};
+	struct race_site s = {.kind = RACE_GUARD, .code = r->i.code.now};
 
 	/* the byte that says so is read without a call from then on */
 	if (kind == RLOG_ONCE_DONE)
@@ -418,6 +421,15 @@ static int end_call(struct racecheck *r, struct race_thread *t, struct err *e)
  * At the beginning, and after what was not told, the heap is what the process has. What was not told may have ordered
  * the accesses that came before it, or have given their memory out anew, so that they are forgotten.
  */
+static void unmapped(void *ctx, struct instrument *i)
+{
+	struct racecheck *r = ctx;
+
+	modules_forget(&r->rules.modules, i->t->pid);
+	imports_fini(&r->imports);
+	imports_init(&r->imports, copies, sizeof(copies) / sizeof(copies[0]));
+}
+
 static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e)
 {
 	struct racecheck *r = ctx;
@@ -496,6 +508,7 @@ static bool cancelled(void *ctx)
 void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline *tl)
 {
 	static const struct instrument_ops ops = {.begun = begun,
+						  .unmapped = unmapped,
 						  .soon = soon,
 						  .segment = segment,
 						  .access = access_,

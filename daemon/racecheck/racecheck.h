@@ -28,6 +28,7 @@ struct race_site {
 	uint64_t pc; /* of the access; FREE, KERNEL: of the call of free, or of what made the system call */
 	uint64_t shown; /* in the program: that, or the call that led to it */
 	bool locked, modifies, wide; /* the instruction: with a lock prefix, or xchg; reads and writes; over 16 bytes */
+	uint32_t code; /* the state of the code (instrument/code.h) */
 	uint8_t atomic; /* enum rules_atomic + 1; 0: not asked yet */
 	uint8_t relaxed; /* is it a relaxed operation, + 1; 0: not asked yet */
 };

@@ -24,7 +24,7 @@ static size_t site_place(const struct racecheck *r, const struct race_site *s)
 	for (; r->site_slot[k]; k = (k + 1) & (r->site_slots - 1)) {
 		const struct race_site *v = &r->sites[r->site_slot[k]];
 
-		if (v->pc == s->pc && v->path == s->path && v->kind == s->kind)
+		if (v->pc == s->pc && v->path == s->path && v->kind == s->kind && v->code == s->code)
 			break;
 	}
 	return k;
@@ -76,6 +76,7 @@ uint32_t racecheck_site(struct racecheck *r, const struct instrument_access *a, 
 	struct race_site s = {
 		.path = racecheck_path(r),
 		.pc = a->insn->pc,
+		.code = r->i.code.now,
 		.shown = a->insn->pc,
 		.locked = a->insn->shape.locked,
 		.modifies = a->insn->shape.reads && a->insn->shape.writes,

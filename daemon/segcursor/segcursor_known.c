@@ -25,6 +25,11 @@ static void make(struct segcur_known *k)
 	k->undecided = xcalloc(REPORT_SITES, sizeof(*k->undecided));
 }
 
+void segcur_known_forget(struct segcur_known *k)
+{
+	k->n = k->nundecided = 0;
+}
+
 void segcur_known_fini(struct segcur_known *k)
 {
 	free(k->head);

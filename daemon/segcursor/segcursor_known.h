@@ -30,6 +30,8 @@ int segcur_known_map(struct segcur_known *k, struct trace *t, uint64_t gadget, s
 /* To be called while the copy is stopped. sorted: how many decisions there have been. 0 or -1. */
 int segcur_known_sort(struct segcur_known *k, struct trace *t, uint64_t sorted,
 		      enum segcur_sort (*sort)(void *ctx, uint64_t pc), void *ctx, struct err *e);
+/* All sites, when other code may be where they are. */
+void segcur_known_forget(struct segcur_known *k);
 void segcur_known_fini(struct segcur_known *k);
 
 #endif

@@ -84,6 +84,14 @@ static bool can_come_to(unsigned kind)
 	}
 }
 
+bool segcur_report_keeps_code(const struct target *t, uint64_t n)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return n && !timeline_read(t->tl, n, &ev, &ignored) && goes_on(&ev.ev);
+}
+
 int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint64_t *to, struct err *e)
 {
 	struct timeline_event ev, before;

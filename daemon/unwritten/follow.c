@@ -256,6 +256,13 @@ void follow_begun(struct unwritten_follow *f)
 	unwritten_returned(&f->u, f->i->thread);
 }
 
+void follow_unmapped(struct unwritten_follow *f)
+{
+	follow_begun(f);
+	imports_fini(&f->imports);
+	imports_init(&f->imports, names, sizeof(names) / sizeof(names[0]));
+}
+
 /* The stack pointer is now this, and nothing that was told has moved it. */
 static void moved(struct unwritten_follow *f, struct follow_pending *p, uint64_t sp)
 {

@@ -49,6 +49,8 @@ void follow_init(struct unwritten_follow *f, struct instrument *i, const struct 
 void follow_fini(struct unwritten_follow *f);
 
 /* From the functions of struct instrument_ops. */
+/* Code has gone: what is known by its addresses is forgotten. */
+void follow_unmapped(struct unwritten_follow *f);
 void follow_begun(struct unwritten_follow *f);
 void follow_insn(struct unwritten_follow *f, struct instrument_insn *x, uint64_t sp);
 void follow_values(struct unwritten_follow *f, uint64_t operand, uint64_t other);
