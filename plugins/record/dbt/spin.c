@@ -6,8 +6,8 @@
  *  - it reads memory at an address that is the same in each round, and
  *  - it writes only to the stack, or to other such addresses, or takes a lock there by an atomic instruction;
  *
- * or if it has a `pause`. A compiler reads memory again, in a loop that does not write, only where it must: of volatile
- * and atomic variables.
+ * or if it has a `pause`, or if a loop inside of it, with this instruction, does nothing but look. A compiler reads
+ * memory again, in a loop that does not write, only where it must: of volatile and atomic variables.
  *
  * A register varies if the loop computes with it, or loads it from where a varying one points, or from where it itself
  * points (as one that goes along a list does).
@@ -25,6 +25,7 @@
 #define FRAMES 6u
 #define NEAR_LOOP 192 /* bytes that a loop in the text goes back, at most */
 #define STACK_NEAR (1u << 20) /* bytes: of a frame */
+#define CALL_BYTES 5u /* of a call of an address */
 #define SHORT_LOOP 6u /* instructions */
 #define ALL_REGS 0xffffu
 
@@ -326,14 +327,92 @@ static int waits(struct loop *l, const uint8_t *at, int strict)
 	       only_looks(l, &s);
 }
 
+/* Of the loop, the part that leads from `to` to `from`, which jumps back there: a loop in the loop. 0: the beginning is
+ * not in it. */
+static int narrow(struct loop *l, unsigned from, unsigned to)
+{
+	uint64_t leads = 1ull << from | 1ull << to, before, all = 1ull << to;
+
+	do {
+		before = leads;
+		for (unsigned k = 0; k < l->n; k++)
+			for (unsigned j = 0; j < l->node[k].nnext; j++)
+				if (l->node[k].next[j] != to && leads >> l->node[k].next[j] & 1)
+					leads |= 1ull << k;
+	} while (leads != before);
+	do {
+		before = all;
+		for (unsigned k = 0; k < l->n; k++)
+			for (unsigned j = 0; j < l->node[k].nnext && all >> k & 1; j++)
+				all |= leads & 1ull << l->node[k].next[j];
+	} while (all != before);
+	for (unsigned k = 0; k < l->n; k++)
+		l->node[k].in_loop = all >> k & 1;
+	return l->node[0].in_loop;
+}
+
+/* Does it do nothing but look? */
+static int inner_waits(struct loop *l)
+{
+	struct sum s = add_up(l, 0);
+
+	EACH(l, x)
+	if ((x->e.flags & (WRITES | ATOMIC)) == WRITES && !(x->e.flags & ON_STACK))
+		return 0;
+	return (s.flags & PAUSES) || (!(s.flags & UNKNOWN) && !s.computed && any_looks(l, &s));
+}
+
+/* There may be a loop that waits in one that does more. */
+static int waits_inside(struct loop *l)
+{
+	for (unsigned k = 0; k < l->n; k++)
+		for (unsigned j = 0; j < l->node[k].nnext; j++)
+			if (narrow(l, k, l->node[k].next[j]) && inner_waits(l))
+				return 1;
+	return 0;
+}
+
+static int waits_at(struct loop *l, uint64_t at)
+{
+	return waits(l, (const uint8_t *)at, 0) || waits_inside(l);
+}
+
+/* Is this where a call of the function that `at` is in returns to? */
+static int returns_from(uint64_t to, uint64_t at)
+{
+	const uint8_t *p = (const uint8_t *)to - CALL_BYTES;
+	int32_t off;
+
+	if (to < CALL_BYTES || !is_text(p) || *p != 0xe8)
+		return 0;
+	memcpy(&off, p + 1, sizeof(off));
+	return at - (to + (uint64_t)(int64_t)off) < NEAR_LOOP;
+}
+
+/* The same for the function that has called this one, if the address where it goes on is in this slot. */
+static int waits_above(struct loop *l, uint64_t slot, uint64_t at)
+{
+	uint64_t back;
+
+	if (!sys_readable((const void *)slot, sizeof(back)))
+		return 0;
+	memcpy(&back, (const void *)slot, sizeof(back));
+	return returns_from(back, at) && waits_at(l, back);
+}
+
 int spin_here(const ucontext_t *uc)
 {
 	const greg_t *reg = uc->uc_mcontext.gregs;
+	uint64_t at = (uint64_t)reg[REG_RIP], sp = (uint64_t)reg[REG_RSP], rbp = (uint64_t)reg[REG_RBP];
 	struct loop l;
 
 	l.lo = l.hi = 0;
-	l.frames_by_rbp = (uint64_t)reg[REG_RBP] - (uint64_t)reg[REG_RSP] < STACK_NEAR;
-	return waits(&l, (const uint8_t *)reg[REG_RIP], 0);
+	l.frames_by_rbp = rbp - sp < STACK_NEAR;
+	if (waits_at(&l, at))
+		return 1;
+	/* a function that the loop calls? */
+	return waits_above(&l, sp, at) || waits_above(&l, sp + 8, at) ||
+	       (l.frames_by_rbp && waits_above(&l, rbp + 8, at));
 }
 
 int spin_in_text(const uint8_t *from, const uint8_t *end)
