@@ -58,10 +58,10 @@ int bridge_listen(const struct bridge *b, const char *name, char path[108], stru
 }
 
 /*
- * Runs the keeper's work (bridge.h) in a child, outside of the terminal's process group: a Ctrl-C
+ * Runs the operation in a child (the runner, bridge.h), outside of the terminal's process group: a Ctrl-C
  * is for the debugger.
  */
-static int keep(const struct cli *cli, pid_t parent, json_t *params, struct err *e)
+static int run_operation(const struct cli *cli, pid_t parent, json_t *params, struct err *e)
 {
 	json_auto_t *result = NULL;
 	sigset_t none;
@@ -89,11 +89,11 @@ int bridge_signalled(struct bridge *b, const struct pollfd *p)
 
 int bridge_accept(struct bridge *b, int fd, pid_t other)
 {
-	cleanup_close int keeper = (int)syscall(SYS_pidfd_open, b->keeper, 0);
+	cleanup_close int runner = (int)syscall(SYS_pidfd_open, b->runner, 0);
 	cleanup_close int pidfd = other ? (int)syscall(SYS_pidfd_open, other, 0) : -1;
 	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
 			     {.fd = b->signal_fd, .events = POLLIN},
-			     {.fd = keeper, .events = POLLIN},
+			     {.fd = runner, .events = POLLIN},
 			     {.fd = pidfd, .events = POLLIN}};
 
 	for (;;) {
@@ -137,14 +137,14 @@ static int wait_worker(struct bridge *b)
 	int status;
 
 	b->worker = bridge_accept(b, b->listener, 0);
-	/* the keeper has drawn a progress line before this, which is complete */
+	/* the runner has drawn a progress line before this, which is complete */
 	b->line.progress.drawn = b->line.progress.on;
 	progress_clear(&b->line.progress);
 	if (b->worker >= 0)
 		return 0;
-	waitpid(b->keeper, &status, 0);
-	b->keeper = 0;
-	/* the keeper has printed why */
+	waitpid(b->runner, &status, 0);
+	b->runner = 0;
+	/* the runner has printed why */
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 70;
 }
 
@@ -153,14 +153,14 @@ static int begin(struct bridge *b, int *code, struct err *e)
 {
 	pid_t self = getpid();
 
-	b->keeper = fork();
-	if (b->keeper < 0)
+	b->runner = fork();
+	if (b->runner < 0)
 		return err_fork(e, "fork");
-	if (!b->keeper) {
+	if (!b->runner) {
 		bridge_in_child(b, self);
 		close(b->listener);
 		b->listener = -1;
-		*code = keep(b->cli, self, json_incref(b->params), e);
+		*code = run_operation(b->cli, self, json_incref(b->params), e);
 		return 1;
 	}
 	*code = wait_worker(b);
@@ -269,8 +269,8 @@ static void wait_for_life(struct bridge *b)
 	}
 	close(b->life);
 	b->life = -1;
-	if (last != b->keeper)
-		b->keeper = 0; /* it looks after a program that was detached */
+	if (last != b->runner)
+		b->runner = 0; /* it looks after a program that was detached */
 }
 
 static void end_operation(struct bridge *b)
@@ -282,12 +282,12 @@ static void end_operation(struct bridge *b)
 	b->worker = -1;
 	if (b->life >= 0)
 		wait_for_life(b);
-	if (b->keeper > 0) {
-		kill(b->keeper, SIGTERM); /* cancels the operation */
-		while (waitpid(b->keeper, &status, 0) < 0 && errno == EINTR)
+	if (b->runner > 0) {
+		kill(b->runner, SIGTERM); /* cancels the operation */
+		while (waitpid(b->runner, &status, 0) < 0 && errno == EINTR)
 			;
 	}
-	b->keeper = 0;
+	b->runner = 0;
 }
 
 int bridge_restart(struct bridge *b, bool stop, struct err *e)

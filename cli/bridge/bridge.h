@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bridge.h: connects a debugger with a worker of the daemon. The worker connects to this process's socket when it is
- * ready. A child process, the keeper, calls the daemon's operation `debug` and waits for its end.
+ * ready. A child process, the runner, calls the daemon's operation `debug` and waits for its end.
  */
 #ifndef FRED_BRIDGE_BRIDGE_H
 #define FRED_BRIDGE_BRIDGE_H
@@ -16,9 +16,9 @@ struct bridge {
 	char dir[64]; /* private, for sockets; "" in a child */
 	char parents_dir[64]; /* in a child: removed by its bridge_end if the parent was killed */
 	pid_t parent; /* in a child */
-	pid_t keeper; /* runs the operation; 0: none */
+	pid_t runner; /* runs the operation; 0: none */
 	/* A pipe to the process that answers the debugger, and to those that took its place (live/live.h): each writes
-	 * its PID, and at the end of the last one the pipe ends. -1: it is the keeper. */
+	 * its PID, and at the end of the last one the pipe ends. -1: it is the runner. */
 	int life;
 	int worker; /* connected; -1: not yet */
 	int signal_fd; /* of signalfd; -1: none */

@@ -438,10 +438,10 @@ int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 		return err_errno(e, ERR_HOST, "socketpair");
 	if (pipe2(life, O_CLOEXEC))
 		return err_errno(e, ERR_HOST, "pipe");
-	b->keeper = fork();
-	if (b->keeper < 0)
+	b->runner = fork();
+	if (b->runner < 0)
 		return err_fork(e, "fork");
-	if (b->keeper) {
+	if (b->runner) {
 		close(fd[1]);
 		close(life[1]);
 		b->worker = fd[0];
