@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reap.c: waits for a process that was killed, whoever of its threads is traced. What other children do is not taken.
- */
+/* reap.c: waits for a killed process, also while its threads are traced. What other children do is not taken. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
