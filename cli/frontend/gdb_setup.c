@@ -34,35 +34,38 @@ static const struct {
 	const char *name, *body, *help;
 	bool of_gdb; /* a subcommand of a GDB command: only its name can be listed */
 } commands[] = {
-	{"when", "monitor when", "Where this is: event, time, thread."},
+	{"when", "monitor when", "Prints the current position: event, time, thread."},
 	{"goto", "monitor later goto " ALL "\n" ARRIVE,
-	 "goto POS: to a position of the recording, as `when` prints it; +N and -N: events from here; ckpt:N: "
+	 "goto POS: goes to a position of the recording, as `when` prints it; +N and -N: events from here; ckpt:N: "
 	 "checkpoint "
 	 "N."},
 	{"reverse-watch", "monitor later reverse-watch " ALL "\n" ARRIVE,
-	 "reverse-watch [--good POS] [--bad POS] [--insn] EXPR: back to the statement that made EXPR what it is here "
+	 "reverse-watch [--good POS] [--bad POS] [--insn] EXPR: goes back to the statement that gave EXPR its present "
+	 "value "
 	 "(good: the first checkpoint, else start)."},
 	{"last", "watch -location " ALL "\nreverse-continue\ndelete $bpnum",
-	 "last EXPR: back to the last change, before here, of the object that EXPR is now."},
+	 "last EXPR: goes back to the last change, before here, of the object that EXPR is now."},
 	{"history", "echo fred: history needs a GDB with Python\\n",
-	 "history EXPR: all changes of a value in memory up to here, with positions that `goto` takes."},
+	 "history EXPR: lists all changes of a value in memory up to here, with positions that `goto` takes."},
 	{"explain", "echo fred: explain needs a GDB with Python\\n",
-	 "explain [--depth N]: from the failure back to its cause; each step has a position that `goto` takes."},
+	 "explain [--depth N]: goes from the failure back to its cause; each step has a position that `goto` takes."},
 	{"why", "echo fred: why needs a GDB with Python\\n",
-	 "why [--depth N] EXPR: where the value of EXPR came from, with positions that `goto` takes."},
+	 "why [--depth N] EXPR: shows where the value of EXPR came from, with positions that `goto` takes."},
 	{"check", "echo fred: check needs a GDB with Python\\n",
-	 "check memory|races [--uninitialised]: memory errors or data races of the whole recording; `check N` goes to "
+	 "check memory|races [--uninitialised]: lists memory errors or data races of the whole recording; `check N` "
+	 "goes to "
 	 "the "
 	 "Nth of them."},
 	{"trace", "echo fred: trace needs a GDB with Python\\n",
-	 "trace --calls|--lines|--insn|--memory [--from POS] [--to POS] [--all]: what was executed from POS (start) up "
+	 "trace --calls|--lines|--insn|--memory [--from POS] [--to POS] [--all]: lists what was executed from POS "
+	 "(start) up "
 	 "to "
 	 "POS (here)."},
 	{"live", "monitor live\nstepi",
-	 "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
-	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
+	 "Returns from the program's past to the running program (fredctl debug -- PROGRAM)."},
+	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position, by default with a number."},
 	{"bookmarks", "monitor bookmarks", "Lists the bookmarks."},
-	{"goto-bookmark", "monitor later goto-bookmark $arg0\n" ARRIVE, "goto-bookmark NAME: to a bookmark."},
+	{"goto-bookmark", "monitor later goto-bookmark $arg0\n" ARRIVE, "goto-bookmark NAME: goes to a bookmark."},
 	{"info bookmarks", "monitor bookmarks", "Lists the bookmarks.", true},
 	{"delete bookmark", "monitor delete-bookmark " ALL,
 	 "delete bookmark [NAME...]: forgets these bookmarks, or all.", true},
@@ -71,7 +74,7 @@ static const struct {
 	{"checkpoints", "monitor checkpoints", "Lists the checkpoints."},
 	{"info checkpoints", "monitor checkpoints", "Lists the checkpoints.", true},
 	{"restart", "monitor later restart " ALL "\n" ARRIVE,
-	 "restart N: to checkpoint N. GDB's own state stays as it is."},
+	 "restart N: goes to checkpoint N. GDB's own state stays as it is."},
 	{"delete checkpoint", "monitor delete-checkpoint " ALL,
 	 "delete checkpoint [N...]: forgets these checkpoints, or all.", true},
 	{"undo", "monitor later undo " ALL "\n" ARRIVE,

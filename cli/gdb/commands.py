@@ -99,7 +99,7 @@ class Arrive(Command):
 
 
 class Live(Command):
-    """From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."""
+    """Returns from the program's past to the running program (fredctl debug -- PROGRAM)."""
 
     def go(self, arg, from_tty):
         gdb.execute("monitor live", from_tty)
@@ -108,7 +108,7 @@ class Live(Command):
 
 
 class ReverseWatch(Command):
-    """reverse-watch [--good POS] [--bad POS] [--insn] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."""
+    """reverse-watch [--good POS] [--bad POS] [--insn] EXPR: goes back to the statement that gave EXPR its present value (good: the first checkpoint, else start)."""
 
     def go(self, arg, from_tty):
         gdb.execute("monitor later reverse-watch " + substitute(arg))
@@ -116,7 +116,7 @@ class ReverseWatch(Command):
 
 
 class Last(Command):
-    """last EXPR: back to the last change, before here, of the object that EXPR is now; of an EXPR that is none in memory, of its value."""
+    """last EXPR: goes back to the last change, before here, of the object that EXPR is now; of an EXPR that is none in memory, of its value."""
 
     def go(self, arg, from_tty):
         gdb.execute(self.watch(substitute(arg)), from_tty)
@@ -138,7 +138,7 @@ class Last(Command):
 
 
 class History(Command):
-    """history EXPR: all changes of a value in memory from the start up to here, with positions that `goto` takes."""
+    """history EXPR: lists all changes of a value in memory from the start up to here, with positions that `goto` takes."""
 
     def go(self, arg, from_tty):
         value = gdb.parse_and_eval(substitute(arg))
@@ -333,7 +333,7 @@ class Record(Command):
 
 
 class InfoRecord(Command):
-    """info record: as `when`: where in the recording this is."""
+    """info record: prints the current position, as `when` does."""
 
     def go(self, arg, from_tty):
         gdb.execute("when", from_tty)
@@ -420,7 +420,7 @@ has done so far."""
 
 
 def add_over():
-    """Not for who steps by commands of MI, which have no hooks."""
+    """Not for steps by commands of MI, which have no hooks."""
     for name, yes in (("next", "1"), ("step", "")):
         gdb.execute("define hook-%s\npython tell_over('%s')\nend" % (name, yes))
 

@@ -29,7 +29,7 @@ class Options(Command):
 
 
 class Explain(Command):
-    """explain [--depth N]: from the failure back to its cause; each step has a position that `goto` takes."""
+    """explain [--depth N]: goes from the failure back to its cause; each step has a position that `goto` takes."""
 
     def go(self, arg, from_tty):
         self.dont_repeat()
@@ -51,7 +51,7 @@ class Explain(Command):
 
 
 class Why(Command):
-    """why [--depth N] EXPR: where the value of EXPR came from: the statement that made it, what that used, and so on, with positions that `goto` takes."""
+    """why [--depth N] EXPR: shows where the value of EXPR came from: the statement that made it, what that used, and so on, with positions that `goto` takes."""
 
     def go(self, arg, from_tty):
         self.dont_repeat()
@@ -76,7 +76,7 @@ class Why(Command):
 
 
 class Check(Options):
-    """check memory|races [--uninitialised]: errors of the whole recording; each has positions that `goto` takes, and a number for `check N`, which goes there."""
+    """check memory|races [--uninitialised]: lists errors of the whole recording; each has positions that `goto` takes, and a number for `check N`, which goes there."""
 
     WORDS = ("memory", "races", "--uninitialised", "--suppressions")
     found = []
@@ -106,7 +106,7 @@ class Check(Options):
 
 
 class Trace(Options):
-    """trace --calls|--lines|--insn|--memory [--from POS] [--to POS] [--all]: what was executed from POS (start) up to POS (here)."""
+    """trace --calls|--lines|--insn|--memory [--from POS] [--to POS] [--all]: lists what was executed from POS (start) up to POS (here)."""
 
     WORDS = ("--calls", "--lines", "--insn", "--memory", "--from", "--to", "--all")
 
