@@ -13,6 +13,7 @@
  * One thread at a time runs, so there is one such computation. The next call into the recorder ends it.
  */
 #include "record/chaos/interrupts.h"
+#include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/real.h"
 #include "record/core/sigaction.h"
@@ -227,12 +228,21 @@ static uint64_t count_hits(uint64_t pc)
 	return n;
 }
 
+/* Left by a step or breakpoint of the recorder: the program is not to see it. */
+static int is_stray(const siginfo_t *si, const ucontext_t *uc)
+{
+	const uint8_t *pc = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+
+	return G.chaos && step.usable && sys_readable(pc - 1, 1) &&
+	       insn_stray_trap(si->si_code, (uint64_t)uc->uc_mcontext.gregs[REG_EFL], pc[-1]);
+}
+
 int step_trap(siginfo_t *si, ucontext_t *uc)
 {
 	struct thr *t = self;
 
 	if (!t || !insn_stepped(si->si_code, (uint64_t)uc->uc_mcontext.gregs[REG_EFL], step.t == t ? step.last : 0))
-		return 0;
+		return t && is_stray(si, uc);
 	if (step.t != t || step.cur != t->log.cur || ++step.steps > MAX_STEPS || has_called(t, uc)) {
 		step_cancel(uc);
 		return 1;

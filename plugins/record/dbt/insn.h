@@ -53,5 +53,10 @@ int insn_may_write(const uint8_t *p, const struct insn *i);
  * it for an int1, TRAP_BRKPT, or for a breakpoint.
  */
 int insn_stepped(int si_code, uint64_t flags, const uint8_t *last);
+/*
+ * The same where nothing steps any more, or a breakpoint's bit is lost: is it nobody's, given the byte before the
+ * address? A breakpoint is hit once more.
+ */
+int insn_stray_trap(int si_code, uint64_t flags, uint8_t before);
 
 #endif

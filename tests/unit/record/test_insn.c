@@ -117,6 +117,11 @@ static void test_steps(void **state)
 	assert_false(insn_stepped(1, not_traced, nop));
 	assert_false(insn_stepped(6 /* TRAP_PERF */, traced, nop));
 	assert_false(insn_stepped(0x80 /* SI_KERNEL: int3 */, traced, nop));
+	assert_true(insn_stray_trap(1, not_traced, *nop));
+	assert_false(insn_stray_trap(1, not_traced, *int1));
+	assert_false(insn_stray_trap(1, traced, *nop)); /* the program steps itself */
+	assert_false(insn_stray_trap(0x80, not_traced, *nop));
+	assert_false(insn_stray_trap(6, not_traced, *nop));
 }
 
 static const struct {
