@@ -190,21 +190,6 @@ static int follow_on(struct explain *x, const struct timeline_point *at, struct 
 	return flow_follow_write(x, x->t.in.seg.tid, e);
 }
 
-/* The expression with the variables of its frame replaced by their values at the failure. malloc'd; NULL: nothing to
- * replace. */
-static char *freeze(struct inspect *p, int level, const char *expr)
-{
-	struct err ignored;
-	char *out = NULL;
-	bool pointer = false;
-
-	if (expr_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored) || str_eq(out, expr)) {
-		free(out);
-		return NULL;
-	}
-	return out;
-}
-
 /*
  * An object on the stack is there while the function lasts whose variable it is: its name, of the first address in the
  * expression that is on a stack; "": there is none.
@@ -242,29 +227,6 @@ static bool is_same_state(const struct transition *a, const struct transition *b
 {
 	return a->step.at.event == b->step.at.event && a->step.at.pc == b->step.at.pc &&
 	       a->step.at.hits == b->step.at.hits;
-}
-
-int condition_is_before(struct explain *x, const struct timeline_point *first, const struct timeline_point *second,
-			struct err *e)
-{
-	struct timeline_point at = {0};
-	struct stop stop = {0};
-	int r;
-
-	if (first->event != second->event)
-		return first->event < second->event;
-	if (!first->pc || !first->hits || !second->pc || !second->hits)
-		return 0;
-	if (first->pc == second->pc)
-		return first->hits < second->hits;
-	if (cursor_goto_point(&x->t, second, e))
-		return -1;
-	breaks_add(&x->t.breaks, first->pc, 0);
-	r = cursor_back_continue(&x->t, &stop, e);
-	breaks_fini(&x->t.breaks);
-	if (r || (stop.kind == STOP_BREAK && cursor_where(&x->t, &at, e)))
-		return -1;
-	return stop.kind == STOP_BREAK && at.event == first->event && at.hits >= first->hits;
 }
 
 /* Was a found before b found? In one segment, b is the later one if it only says where a variable of the failing
@@ -401,13 +363,6 @@ static int search_objects(struct explain *x, const char *expr, const char *froze
 	return 0;
 }
 
-char *condition_freeze(struct inspect *p, int level, const char *expr)
-{
-	char *frozen = freeze(p, level, expr);
-
-	return frozen ? frozen : xstrdup(expr);
-}
-
 /* "0", "0x0", "false", "0 '\\000'" */
 static bool is_false(const struct transition *t)
 {
@@ -507,7 +462,11 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 		inspect_close(p);
 		return 1;
 	}
-	frozen = freeze(p, level, expr);
+	frozen = condition_freeze(p, level, expr);
+	if (str_eq(frozen, expr)) { /* nothing to replace */
+		free(frozen);
+		frozen = NULL;
+	}
 	find_owner(p, frozen, owner);
 	failure_compared_place(p, level, expr, &place);
 	failure_endless_text(p, level, expr, &text);

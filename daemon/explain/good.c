@@ -2,7 +2,7 @@
 /*
  * good.c: a state in which a condition holds, that is false at the start and at the failure: see condition_search.h.
  * Between the statements of the outermost function, what it has called is done, and what it has changed is whole. So
- * these are looked at, from the last one back.
+ * these are looked at, from the last one back. And what else is asked of conditions and positions.
  */
 #include "explain/condition_search.h"
 
@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "expr/rewrite.h"
 #include "timetravel/cursor_int.h"
 
 #define INSNS_MAX 4000u /* of the function */
@@ -143,4 +144,39 @@ int condition_find_good(struct explain *x, const char *expr, const char *bad, bo
 	if (r && !explain_may_go_on(x, e))
 		return -1;
 	return 0;
+}
+
+char *condition_freeze(struct inspect *p, int level, const char *expr)
+{
+	struct err ignored;
+	char *out = NULL;
+	bool pointer = false;
+
+	if (!expr_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored))
+		return out;
+	free(out);
+	return xstrdup(expr);
+}
+
+int condition_is_before(struct explain *x, const struct timeline_point *first, const struct timeline_point *second,
+			struct err *e)
+{
+	struct timeline_point at = {0};
+	struct stop stop = {0};
+	int r;
+
+	if (first->event != second->event)
+		return first->event < second->event;
+	if (!first->pc || !first->hits || !second->pc || !second->hits)
+		return 0;
+	if (first->pc == second->pc)
+		return first->hits < second->hits;
+	if (cursor_goto_point(&x->t, second, e))
+		return -1;
+	breaks_add(&x->t.breaks, first->pc, 0);
+	r = cursor_back_continue(&x->t, &stop, e);
+	breaks_fini(&x->t.breaks);
+	if (r || (stop.kind == STOP_BREAK && cursor_where(&x->t, &at, e)))
+		return -1;
+	return stop.kind == STOP_BREAK && at.event == first->event && at.hits >= first->hits;
 }
