@@ -121,7 +121,7 @@ static int keep_lasting(struct explain *x, const struct flow_stack *first, uint6
 static int tell_blame(struct inspect *p, const struct object *o, const struct flow_stack *second, const char **end,
 		      struct err *e)
 {
-	int got = flow_tell_count(p, o, e);
+	int got = flow_tell_count(p, o, 0, e);
 
 	if (got > 0)
 		*end = "the call dropped more references than it had taken, and the block was freed twice";

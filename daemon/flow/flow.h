@@ -73,9 +73,11 @@ bool flow_does_to(struct inspect *p, int level, const char *name);
 /*
  * flow_count.c: p stands where the block o is freed. Was it freed because a count in it became 0, and has a call
  * dropped more references than it had taken, as no earlier one of its function? Then adds a step for the drop that was
- * one too many: 1. 0: that is not known, and p is open again, at the free; -1, and p is closed.
+ * one too many: 1. 0: that is not known, and p is open again, at the free; -1, and p is closed. held: memory, not on a
+ * stack, that has kept a pointer to the block beyond the free, or 0: if each call has dropped what it had, the one that
+ * has copied the pointer to there from another object, and has taken no reference, is told.
  */
-int flow_tell_count(struct inspect *p, const struct object *o, struct err *e);
+int flow_tell_count(struct inspect *p, const struct object *o, uint64_t held, struct err *e);
 /*
  * As inspect_look_past, past functions whose only argument is that, also where GDB does not know their arguments. -1,
  * and p is closed.

@@ -3,7 +3,8 @@
  * flow_count.c: a block was freed because the count of references in it became 0. The statement that freed it did what
  * it is for. The changes of the count are looked at, back from there: a call that has dropped more references than it
  * had taken is what was wrong, if the same function has dropped as many as it had taken before. One that never did may
- * be for that, as one that is given its caller's reference; the number may be none of references.
+ * be for that, as one that is given its caller's reference; the number may be none of references. If there is none, a
+ * reference may never have been taken, by who copied the pointer that was used after the free.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,14 @@ struct counting {
 	bool all; /* the first one is the initialisation */
 	struct scope scopes[SCOPES];
 	unsigned nscopes;
+	uint64_t held; /* the word that has kept the pointer, which is looked for instead of the scopes; 0: none */
+	struct kept {
+		struct timeline_point at; /* in front of what copied it; pc 0: that is not met */
+		struct flow_call call; /* in which it did */
+		uint64_t from; /* the word from which it was copied; 0: not known, or on a stack */
+		unsigned n; /* so many of the changes came later */
+		bool took; /* a change was made in a call like that */
+	} kept;
 };
 
 static bool read_count(struct explain *x, const struct insn_loc *l, int64_t *v)
@@ -112,6 +121,42 @@ static int is_subtraction(struct explain *x, const struct insn_loc *l, struct er
 	return cursor_goto_point(&x->t, &here, e) ? -1 : is;
 }
 
+/* It stands in front of a write of l, and does again afterwards: the word of memory from which that was copied; 0: not
+ * known, or on a stack. */
+static int copied_from(struct explain *x, const struct insn_loc *l, uint64_t *from, struct err *e)
+{
+	struct insn_loc at = *l;
+	struct timeline_point here;
+	struct stop stop;
+
+	*from = 0;
+	if (cursor_where(&x->t, &here, e))
+		return -1;
+	for (unsigned n = 0; n < MADE_STEPS; n++) {
+		struct user_regs_struct r;
+		uint8_t code[INSN_BYTES];
+		struct insn_origin o;
+		struct err ignored;
+		struct insn i;
+
+		if ((n && (cursor_back_step(&x->t, x->t.in.seg.tid, &stop, &ignored) || stop.kind != STOP_STEP)) ||
+		    explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
+		    explain_insn(x, &r, code, &i, &ignored))
+			break;
+		insn_origin(&i, &at, &o);
+		if (o.effect == INSN_KEEPS)
+			continue;
+		if (o.effect != INSN_COPIES)
+			break;
+		at = o.from[0];
+		if (at.where == INSN_IN_MEM) {
+			*from = flow_is_stack(x, at.addr) ? 0 : at.addr;
+			break;
+		}
+	}
+	return cursor_goto_point(&x->t, &here, e);
+}
+
 /* Back from the free to what made a number in the block 0 by subtraction. 0: there; 1: that is not met; -1. */
 static int to_last_drop(struct explain *x, const struct object *o, struct insn_loc *l, struct err *e)
 {
@@ -164,10 +209,12 @@ static int add_change(struct counting *c, int64_t to, struct err *e)
 		snprintf(v->function, sizeof(v->function), "%s", inspect_function(&p, (size_t)v->level));
 		v->line = p.frames[v->level].line;
 		flow_calls(&p, &calls);
-		if (!c->n++)
+		if (!c->n++ && !c->held)
 			for (unsigned k = 0; k < calls.n && c->nscopes < SCOPES; k++)
 				if (!calls.calls[k].inlined && (int)k + p.user >= v->level)
 					c->scopes[c->nscopes++] = (struct scope){.call = calls.calls[k]};
+		if (c->kept.at.pc && c->n == c->kept.n + 1)
+			c->kept.took |= flow_has_call(&calls, &c->kept.call);
 		for (unsigned k = 0; k < c->nscopes; k++)
 			for (unsigned j = 0; j < calls.n; j++)
 				if (str_eq(calls.calls[j].function, c->scopes[k].call.function))
@@ -177,14 +224,37 @@ static int add_change(struct counting *c, int64_t to, struct err *e)
 	return got;
 }
 
+/* It stands in front of what copied the pointer to where it was kept. */
+static int read_kept(struct counting *c, struct err *e)
+{
+	const struct insn_loc l = {.where = INSN_IN_MEM, .addr = c->held, .len = 8};
+	struct flow_stack calls = {.n = 0};
+	struct inspect p = {0};
+
+	if (cursor_where(&c->x->t, &c->kept.at, e) || copied_from(c->x, &l, &c->kept.from, e) ||
+	    inspect_open(&p, c->x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	flow_calls(&p, &calls);
+	if (calls.n)
+		c->kept.call = calls.calls[0];
+	else
+		c->kept.from = 0;
+	c->kept.n = c->n;
+	c->held = 0;
+	inspect_close(&p);
+	return 0;
+}
+
 /* The changes of the count, back from the last one, in front of which it stands. 0; 1: it is no count; -1. */
 static int read_changes(struct counting *c, struct err *e)
 {
 	int got = add_change(c, 0, e);
 
 	while (!got && c->n < CHANGES) {
-		struct insn_loc l[2 + SCOPES];
-		unsigned n = 1, which = 0, of[2 + SCOPES] = {0};
+		struct insn_loc l[3 + SCOPES];
+		unsigned n = 1, which = 0, of[3 + SCOPES] = {0};
 		int64_t to = c->v[c->n - 1].from;
 
 		l[0] = c->l;
@@ -194,10 +264,17 @@ static int read_changes(struct counting *c, struct err *e)
 				l[n++] = (struct insn_loc){
 					.where = INSN_IN_MEM, .addr = c->scopes[k].call.cfa - 8, .len = 8};
 			}
+		if (c->held)
+			l[n++] = (struct insn_loc){.where = INSN_IN_MEM, .addr = c->held, .len = 8};
 		l[n++] = (struct insn_loc){.where = INSN_IN_MEM, .addr = c->o->header, .len = 8};
 		got = flow_last_write_of(c->x, l, n, &which, e);
 		if (got)
 			return got;
+		if (c->held && which == n - 2) {
+			if (read_kept(c, e))
+				return -1;
+			continue;
+		}
 		if (which == n - 1) { /* there is nothing before the block */
 			c->all = true;
 			return 0;
@@ -297,12 +374,56 @@ static int tell_drop(struct counting *c, struct inspect *p, const struct change 
 	return 1;
 }
 
-int flow_tell_count(struct inspect *p, const struct object *o, struct err *e)
+/*
+ * No call has dropped more references than it had taken. Was the pointer that was used after the free copied from
+ * another object, which still had it when the count was changed next, and was no reference taken in the call that did
+ * that? 1: p is opened there, and has the step; 0; -1.
+ */
+static int tell_kept(struct counting *c, struct inspect *p, uint64_t held, struct err *e)
+{
+	struct explain *x = c->x;
+	cleanup_free char *name = NULL;
+	struct flow_stack calls;
+	struct err ignored;
+	uint64_t then, now;
+	int64_t count;
+	bool exact;
+
+	c->n = c->nscopes = 0;
+	c->all = false;
+	c->held = held;
+	if (cursor_goto_point(&x->t, &c->v[0].at, e) || read_changes(c, e) < 0)
+		return -1;
+	if (!c->all || !c->kept.at.pc || !c->kept.from || !c->kept.n || c->kept.n + 1 >= c->n || c->kept.took)
+		return 0;
+	if (cursor_goto_point(&x->t, &c->v[c->kept.n - 1].at, e) || inspect_open(p, x, e))
+		return -1;
+	flow_calls(p, &calls);
+	if (flow_has_call(&calls, &c->kept.call) ||
+	    trace_read(cursor_memory(&x->t), c->kept.from, &then, sizeof(then), &ignored) ||
+	    trace_read(cursor_memory(&x->t), held, &now, sizeof(now), &ignored) || then != now)
+		return 0;
+	inspect_close(p);
+	if (cursor_goto_point(&x->t, &c->kept.at, e) || inspect_open(p, x, e))
+		return -1;
+	if (!read_count(x, &c->l, &count) || !json_is_string(json_object_get(p->location, "file")))
+		return 0;
+	name = inspect_name(p, held, sizeof(now), &exact);
+	inspect_step(
+		p, STEP_COPY, NULL, NULL, NULL,
+		"this copied the pointer to %s, beside the one that is kept already, and %s took no reference: the "
+		"count stayed %lld",
+		name, c->kept.call.function, (long long)count);
+	return 1;
+}
+
+int flow_tell_count(struct inspect *p, const struct object *o, uint64_t held, struct err *e)
 {
 	const struct timeline_point at = p->at;
 	struct explain *x = p->x;
 	struct counting c = {.x = x, .o = o};
 	struct err ignored;
+	bool dropped = false; /* some call has dropped more than it had taken */
 	int got;
 
 	if (!at.pc || !at.hits || !o->heap || !o->len)
@@ -317,6 +438,7 @@ int flow_tell_count(struct inspect *p, const struct object *o, struct err *e)
 		unsigned took, gave;
 		const struct change *v = c.scopes[k].begun ? wrong_drop(&c, &c.scopes[k], &took, &gave) : NULL;
 
+		dropped |= v != NULL;
 		if (v && !was_balanced(&c, k)) {
 			explain_note(
 				x, "the call of %s in which the count became 0 has taken %u references and dropped %u",
@@ -325,6 +447,14 @@ int flow_tell_count(struct inspect *p, const struct object *o, struct err *e)
 		}
 		if (v)
 			return tell_drop(&c, p, v, &c.scopes[k], took, gave, e);
+	}
+	if (!got && held && c.all && !dropped) {
+		got = tell_kept(&c, p, held, &ignored);
+		if (got > 0)
+			return 1;
+		inspect_close(p);
+		if (x->end)
+			explain_reopen(x);
 	}
 	return cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e) ? -1 : 0;
 }

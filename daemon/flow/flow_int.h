@@ -27,6 +27,7 @@ struct flow {
 	uint64_t mark; /* flow_stale.c: a word whose writing ends a life of the memory; 0: none */
 	bool crossed; /* that was met ... */
 	struct timeline_point crossing; /* ... and the program stood here, in front of the first one; pc 0: not kept */
+	uint64_t held; /* the memory that the value was in then; 0: none */
 	bool ended; /* it ends the trial */
 };
 
@@ -169,6 +170,8 @@ int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t a
  */
 int flow_stale(struct flow *f, const struct timeline_point *at, const struct object *o, uint64_t ret, const char *name,
 	       struct err *e);
+/* flow_stale.c */
+bool flow_is_stack(struct explain *x, uint64_t addr);
 /*
  * flow_stale.c: the instruction in front of which it stands, or the call, writes f->mark: notes it in f->crossed, if
  * it ends a life there. An allocation does not: the free before it does.

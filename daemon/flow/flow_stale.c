@@ -58,6 +58,8 @@ int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_
 			return r;
 		if (*is_birth && flow_cross(f, e))
 			return -1;
+		if (f->crossed && !f->held)
+			f->held = addr;
 	} while (*is_birth && !f->ended);
 	return 0;
 }
@@ -93,9 +95,9 @@ static int is_reused(struct explain *x, const struct object *o, struct err *e)
 /*
  * Follows the pointer over the mark. 0: it came over it; 1: not; 2: that took too long to know; -1. A block may have
  * had several lives since the pointer was made: of a block's frees the program stands at the first one that comes after
- * the pointer.
+ * the pointer. *held: the memory that had the pointer then, 0: none.
  */
-static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark, struct err *e)
+static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark, uint64_t *held, struct err *e)
 {
 	struct explain *x = f->x;
 	size_t before = x->chain.n;
@@ -106,6 +108,7 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	bool limit;
 	int got;
 
+	*held = 0;
 	if (explain_regs(x, f->tid, &r, e))
 		return -1;
 	if (!flow_read(x, &r, &one.l, one.value))
@@ -119,9 +122,17 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	explain_cut(x, before);
 	explain_reopen(x);
 	x->memory = memory;
+	*held = one.held;
 	if (!one.crossed)
 		return limit ? 2 : 1;
 	return one.crossing.pc && cursor_goto_point(&x->t, &one.crossing, e) ? -1 : 0;
+}
+
+bool flow_is_stack(struct explain *x, uint64_t addr)
+{
+	struct mapping m;
+
+	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
 }
 
 /* A destructor is called by what ends the object's life: the step is about that statement. */
@@ -135,7 +146,8 @@ static void look_at_caller_of_destructors(struct inspect *p)
 		inspect_look_at(p, (int)level);
 }
 
-static int tell_free(struct flow *f, const struct object *o, const char *name, struct err *e)
+/* held: the memory, not on a stack, that has kept the pointer until it was used; 0: none. */
+static int tell_free(struct flow *f, const struct object *o, const char *name, uint64_t held, struct err *e)
 {
 	struct explain *x = f->x;
 	struct inspect p = {0};
@@ -148,7 +160,7 @@ static int tell_free(struct flow *f, const struct object *o, const char *name, s
 	look_at_caller_of_destructors(&p);
 	inspect_step(&p, STEP_FREE, name, NULL, NULL, "the block with %s was freed here, by %s, and used afterwards%s",
 		     name, inspect_function(&p, 0), o->freed ? "" : ", when it was another one's");
-	r = f->trial ? 0 : flow_tell_count(&p, o, e);
+	r = f->trial ? 0 : flow_tell_count(&p, o, held, e);
 	if (!r && !f->trial)
 		r = flow_tell_giver(&p, o->lo, true, NULL, e);
 	inspect_close(&p);
@@ -160,6 +172,7 @@ static int stale_block(struct flow *f, const struct timeline_point *at, const st
 		       const struct insn_loc *pointer, const char *name, struct err *e)
 {
 	struct explain *x = f->x;
+	uint64_t held;
 	int r = is_reused(x, o, e);
 
 	if (r < 0 || cursor_goto_point(&x->t, at, e))
@@ -167,21 +180,14 @@ static int stale_block(struct flow *f, const struct timeline_point *at, const st
 	if (r == 1)
 		return FLOW_ON;
 	if (!r)
-		r = to_mark(f, pointer, o->header, e);
+		r = to_mark(f, pointer, o->header, &held, e);
 	if (!r)
-		return tell_free(f, o, name, e);
+		return tell_free(f, o, name, flow_is_stack(x, held) ? 0 : held, e);
 	if (r == 2) {
 		explain_end(x, END_LIMIT, "whether the pointer is older than the block is not known in time");
 		return FLOW_ENDED;
 	}
 	return r < 0 || cursor_goto_point(&x->t, at, e) ? -1 : FLOW_ON;
-}
-
-static bool is_stack(struct explain *x, uint64_t addr)
-{
-	struct mapping m;
-
-	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
 }
 
 /* The frame was left: the variable's address is what is wrong, so the way of that is the chain. */
@@ -202,6 +208,7 @@ int flow_stale(struct flow *f, const struct timeline_point *at, const struct obj
 	struct explain *x = f->x;
 	struct user_regs_struct r;
 	struct insn_loc pointer;
+	uint64_t ignored;
 	int got;
 
 	if (f->dangling || !at->pc)
@@ -212,13 +219,13 @@ int flow_stale(struct flow *f, const struct timeline_point *at, const struct obj
 		return FLOW_ON;
 	if (o->heap && f->l.addr >= o->lo)
 		return stale_block(f, at, o, &pointer, name, e);
-	if (!is_stack(x, f->l.addr) || pointer.reg == INSN_RBP)
+	if (!flow_is_stack(x, f->l.addr) || pointer.reg == INSN_RBP)
 		return FLOW_ON;
 	if (f->l.addr < r.rsp && r.rsp - f->l.addr < STACK_BELOW)
 		return turn_to_pointer(f, &r, &pointer);
 	if (!ret)
 		return FLOW_ON;
-	got = to_mark(f, &pointer, ret, e);
+	got = to_mark(f, &pointer, ret, &ignored, e);
 	if (got < 0 || cursor_goto_point(&x->t, at, e))
 		return -1;
 	return got ? FLOW_ON : turn_to_pointer(f, &r, &pointer);
