@@ -170,7 +170,7 @@ int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t a
  */
 int flow_stale(struct flow *f, const struct timeline_point *at, const struct object *o, uint64_t ret, const char *name,
 	       struct err *e);
-/* flow_stale.c */
+/* Is the address on a stack? */
 bool flow_is_stack(struct explain *x, uint64_t addr);
 /*
  * flow_stale.c: the instruction in front of which it stands, or the call, writes f->mark: notes it in f->crossed, if

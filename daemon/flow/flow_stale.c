@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "base/maps.h"
 #include "base/str.h"
 #include "replay/stack.h"
 #include "rlog/heap.h"
@@ -126,13 +125,6 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	if (!one.crossed)
 		return limit ? 2 : 1;
 	return one.crossing.pc && cursor_goto_point(&x->t, &one.crossing, e) ? -1 : 0;
-}
-
-bool flow_is_stack(struct explain *x, uint64_t addr)
-{
-	struct mapping m;
-
-	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
 }
 
 /* A destructor is called by what ends the object's life: the step is about that statement. */

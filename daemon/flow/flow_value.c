@@ -8,6 +8,7 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "describe/describe.h"
+#include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
 #define LARGE 0x1000000ull /* an address, rather than an index */
@@ -321,4 +322,11 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 bool flow_same_line(const struct explain *x, const struct inspect *p)
 {
 	return x->chain.n && chain_same_place(x->chain.v[x->chain.n - 1].location, p->location, true);
+}
+
+bool flow_is_stack(struct explain *x, uint64_t addr)
+{
+	struct mapping m;
+
+	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine leaves its state, as it should, and goes to a wrong one from there: that it left is not the cause. KIND: abort */ /* SAYS: what it was when it was checked */
+/* A machine leaves its state, as it should, and goes to a wrong one from there: that it left is not the cause. KIND: abort */
 #include <stdlib.h>
 
 enum state { TEXT, TAG, QUOTED, COMMENT };
