@@ -23,8 +23,8 @@ struct moment_describer {
 };
 
 /*
- * GDB is attached to nav's process, which has the code mapped that is on the stacks. Of code that has been unmapped only
- * the file is named. 0, or -1: e is set.
+ * GDB is attached to nav's process, which has the code mapped that is on the stacks. Of code that has been unmapped
+ * only the file is named. 0, or -1: e is set.
  */
 int moment_describer_open(struct moment_describer *d, const struct rec *rec, struct nav *nav,
 			  const struct stacks *stacks, const struct code *code, struct err *e);

@@ -43,7 +43,7 @@ static void index_part(struct timeline *tl, struct tl_part *part)
 	free(done);
 }
 
-void tl_need_index(struct timeline *tl)
+static void need_index(struct timeline *tl)
 {
 	if (tl->run_index)
 		return;
@@ -75,7 +75,7 @@ static uint64_t find_run(struct timeline *tl, uint64_t number, uint64_t *before)
 {
 	uint64_t lo = 0, hi = (tl->nruns - 1) / TL_BLOCK, run, at;
 
-	tl_need_index(tl);
+	need_index(tl);
 	while (lo < hi) { /* the last block with less than `number` events before it */
 		uint64_t mid = lo + (hi - lo + 1) / 2;
 
@@ -184,7 +184,7 @@ int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w
 	return 0;
 }
 
-uint64_t tl_run_start(const struct timeline *tl, uint64_t run)
+static uint64_t run_start(const struct timeline *tl, uint64_t run)
 {
 	uint64_t i = run / TL_BLOCK * TL_BLOCK, at = tl->block_events[run / TL_BLOCK];
 
@@ -201,7 +201,7 @@ static void add_part_threads(struct timeline *tl, const struct tl_part *part, bo
 		struct timeline_thread one = {.process = part->process, .ordinal = t->ordinal, .tid = t->log->head.tid};
 
 		if (t->nruns)
-			one.first = tl_run_start(tl, t->runs[0]) + 1;
+			one.first = run_start(tl, t->runs[0]) + 1;
 		if (t->nruns || own)
 			v[(*n)++] = one;
 	}
@@ -211,7 +211,7 @@ unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out)
 {
 	unsigned n = 0, max = 0;
 
-	tl_need_index(tl);
+	need_index(tl);
 	for (unsigned i = 0; i < tl->nparts; i++)
 		max += tl->parts[i].nthreads;
 	*out = xcalloc(max ? max : 1, sizeof(**out));
@@ -230,14 +230,14 @@ static uint64_t events_before(const struct timeline *tl, const struct tl_thread 
 	while (lo < hi) { /* runs that begin before it */
 		uint64_t mid = lo + (hi - lo) / 2;
 
-		if (tl_run_start(tl, t->runs[mid]) + 1 < number)
+		if (run_start(tl, t->runs[mid]) + 1 < number)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	if (!lo)
 		return 0;
-	into = number - 1 - tl_run_start(tl, t->runs[lo - 1]);
+	into = number - 1 - run_start(tl, t->runs[lo - 1]);
 	if (into > tl->runs[t->runs[lo - 1]].count)
 		into = tl->runs[t->runs[lo - 1]].count;
 	return tl->run_index[t->runs[lo - 1]] + into;
@@ -415,4 +415,41 @@ int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline
 		break;
 	}
 	return err_set(e, ERR_USAGE, "no checkpoint %s here", pos->ckpt);
+}
+
+/* ---- the forks of a process ---- */
+
+/* Those of one thread; at most max. `number` is that of the event with an index: the runs are gone through once. */
+static unsigned forks_of(struct timeline *tl, const struct tl_thread *t, struct timeline_fork *v, unsigned max)
+{
+	struct reader_iter it = reader_begin(t->log);
+	uint64_t run = 0, number = 0, index;
+	struct rlog_rec rec;
+	unsigned n = 0;
+
+	while (n < max && it.index <= t->events && reader_next_record(&it, &rec) == RLOG_READ_OK) {
+		if (rec.kind == RLOG_FORK && it.index <= t->events) {
+			index = it.index - 1;
+			while (run + 1 < t->nruns && tl->run_index[t->runs[run + 1]] <= index)
+				run++;
+			number = run_start(tl, t->runs[run]) + (index - tl->run_index[t->runs[run]]) + 1;
+		} else if (rec.kind == RLOG_FORKED && number) {
+			if ((int64_t)rec.op[0] >= 0)
+				v[n++] = (struct timeline_fork){(uint32_t)rec.op[1], number};
+			number = 0;
+		}
+	}
+	return n;
+}
+
+unsigned timeline_forks(struct timeline *tl, unsigned max, struct timeline_fork *v)
+{
+	struct tl_part *own = &tl->parts[tl->nparts - 1];
+	unsigned n = 0;
+
+	need_index(tl);
+	for (unsigned i = 0; i < own->nthreads; i++)
+		if (own->threads[i].nruns)
+			n += forks_of(tl, &own->threads[i], v + n, max - n);
+	return n;
 }

@@ -93,10 +93,6 @@ void tl_emit(struct timeline *tl, const struct tl_part *part, uint32_t thread, u
 /* forks.c: where a parent's timeline ends for a child. */
 int tl_find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out, struct err *e);
 
-/* lookup.c: builds the index, if it is not there; with it, how many events come before a run. */
-void tl_need_index(struct timeline *tl);
-uint64_t tl_run_start(const struct timeline *tl, uint64_t run);
-
 /*
  * merge.c: passes the slots of a part to sink by end stamp. limit may be unset; NULL sink: tl_emit.
  */
