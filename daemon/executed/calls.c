@@ -62,23 +62,27 @@ void calls_seen_access(struct calls_seen *c, struct instrument *i, const struct 
 		c->threads[i->thread].operand = a->addr;
 }
 
-void calls_seen_call(struct calls_seen *c, struct instrument *i, const struct instrument_insn *x)
+static struct call_frame *add(struct call_thread *t)
 {
-	struct call_thread *t = &c->threads[i->thread];
-	struct call_frame *f;
-
 	if (t->n == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 64;
 		t->v = xreallocarray(t->v, t->cap, sizeof(*t->v));
 	}
-	f = &t->v[t->n];
+	t->pending = true;
+	return &t->v[t->n];
+}
+
+void calls_seen_call(struct calls_seen *c, struct instrument *i, const struct instrument_insn *x)
+{
+	struct call_thread *t = &c->threads[i->thread];
+	struct call_frame *f = add(t);
+
 	*f = (struct call_frame){
 		.sp = i->stack->v[i->stack->n - 1].sp,
 		.pc = x->pc,
 		.target = x->shape.direct ? x->pc + (uint64_t)x->shape.target : 0,
 	};
 	instrument_here(i, x, &f->at);
-	t->pending = true;
 }
 
 void calls_seen_over(struct calls_seen *c, struct instrument *i)
@@ -87,4 +91,16 @@ void calls_seen_over(struct calls_seen *c, struct instrument *i)
 
 	if (t->pending)
 		begin(c, i, t, named_target(i, t));
+}
+
+void calls_seen_calls_back(struct calls_seen *c, struct instrument *i)
+{
+	struct call_thread *t = &c->threads[i->thread];
+	struct call_frame *f;
+
+	calls_seen_over(c, i);
+	if (!t->n)
+		return;
+	f = add(t);
+	*f = (struct call_frame){.sp = i->stack->sp + 8, .pc = f[-1].pc, .at = f[-1].at};
 }

@@ -40,6 +40,8 @@ void calls_seen_fini(struct calls_seen *c);
 void calls_seen_insn(struct calls_seen *c, struct instrument *i, const struct instrument_insn *x, uint64_t sp);
 void calls_seen_access(struct calls_seen *c, struct instrument *i, const struct instrument_access *a);
 void calls_seen_call(struct calls_seen *c, struct instrument *i, const struct instrument_insn *x);
+/* Of instrument_ops, too. The call has the position of the program's call that led to it. */
+void calls_seen_calls_back(struct calls_seen *c, struct instrument *i);
 /* After a segment: ends calls into the recorder, whose return no instruction reports. */
 void calls_seen_over(struct calls_seen *c, struct instrument *i);
 

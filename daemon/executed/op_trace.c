@@ -216,6 +216,14 @@ static void call(void *ctx, struct instrument *i, const struct instrument_insn *
 		calls_seen_call(&t->calls, i, x);
 }
 
+static void calls_back(void *ctx, struct instrument *i)
+{
+	struct tracing *t = ctx;
+
+	if (t->what == WHAT_CALLS)
+		calls_seen_calls_back(&t->calls, i);
+}
+
 static int begun(void *ctx, struct instrument *i, struct trace *copy, struct err *e)
 {
 	struct tracing *t = ctx;
@@ -349,6 +357,7 @@ int op_trace(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	static const struct instrument_ops ops = {.begun = begun,
 						  .access = access_,
 						  .call = call,
+						  .calls_back = calls_back,
 						  .insn = insn,
 						  .segment = segment,
 						  .ended = ended,

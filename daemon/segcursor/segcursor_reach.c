@@ -65,6 +65,15 @@ static bool goes_on(const struct reader_event *ev)
 	}
 }
 
+bool segcur_report_maps(const struct target *t, uint64_t n)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return n && !timeline_read(t->tl, n, &ev, &ignored) && ev.ev.rec.kind == RLOG_SYS && ev.ev.rec.nops &&
+	       !is_from_log(ev.ev.rec.op[0]);
+}
+
 /* Can a copy that is under way come to an event of this kind? At others, a copy must begin. */
 static bool can_come_to(unsigned kind)
 {

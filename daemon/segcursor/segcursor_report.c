@@ -36,11 +36,14 @@
 struct reporting {
 	struct segcur_report *r;
 	struct segcur *in;
+	uint64_t from; /* the event before the first segment */
 	uint64_t at; /* the report in the copy */
 	struct goal *goal; /* where an interruption ends the segment; NULL: it ends at an event */
 	pid_t pid; /* of the copy */
 	struct trace *copy;
 	struct trace_walk walk;
+	struct program_code code; /* the processor may not execute it in the copy */
+	bool begun; /* the copy has come to the program's code */
 	unsigned asleep; /* consecutive checks at which it waited for another thread, which the copy lacks */
 	uint64_t most_ns; /* of CPU time; after that it has gone past its end, or waits in a loop for another thread */
 	bool past; /* it has taken more than that, or has made more accesses than the consumer wants to be told of */
@@ -234,7 +237,7 @@ static int called_program(struct reporting *g, struct trace *t, const struct sto
 		return CALLED_NOT;
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	if (!program_code_is_forbidden(t, r.rip))
+	if (!program_code_is_forbidden(&g->code, t, r.rip))
 		return CALLED_NOT;
 	if (!visibility_is_trampoline(&g->in->visibility, t->pid, &r))
 		return CALLED;
@@ -284,7 +287,7 @@ static int run_to(struct reporting *g, struct trace *t, const struct user_regs_s
 			return 0;
 		if (trace_get_regs(t, &r, e))
 			return -1;
-		if (r.rip != to->rip || r.rsp == to->rsp || program_code_is_forbidden(t, r.rip))
+		if (r.rip != to->rip || r.rsp == to->rsp || program_code_is_forbidden(&g->code, t, r.rip))
 			return 0;
 		if (trace_step(t, 0, &s, e))
 			return -1;
@@ -406,11 +409,11 @@ static int execute(struct reporting *g, struct trace *t, bool *alive, struct err
 	uint64_t gadget = g->in->seg.gadget, pc;
 	struct trace_stop s;
 
-	if (trace_get_pc(t, &pc, e) || program_code_allow(t, gadget, pc, true, e) || trace_step(t, 0, &s, e) ||
-	    (s.why == TRACE_SIGNAL && trace_step(t, s.info.si_signo, &s, e)))
+	if (trace_get_pc(t, &pc, e) || program_code_allow(&g->code, t, gadget, pc, true, e) ||
+	    trace_step(t, 0, &s, e) || (s.why == TRACE_SIGNAL && trace_step(t, s.info.si_signo, &s, e)))
 		return -1;
 	*alive = s.why != TRACE_EXITED;
-	return *alive ? program_code_allow(t, gadget, pc, false, e) : 0;
+	return *alive ? program_code_allow(&g->code, t, gadget, pc, false, e) : 0;
 }
 
 /* An instruction that is not translated, or that faults as it did in the program. */
@@ -443,8 +446,8 @@ static int call_kernel(struct reporting *g, struct trace *t, const struct user_r
 	uint64_t gadget = g->in->seg.gadget, pc = to->rip - SEGCUR_SYSCALL_BYTES;
 	struct stop stop = {0};
 
-	if (program_code_allow(t, gadget, pc, true, e) || run_to(g, t, to, &stop, e) ||
-	    (stop.kind != STOP_OVER && program_code_allow(t, gadget, pc, false, e)))
+	if (program_code_allow(&g->code, t, gadget, pc, true, e) || run_to(g, t, to, &stop, e) ||
+	    (stop.kind != STOP_OVER && program_code_allow(&g->code, t, gadget, pc, false, e)))
 		return -1;
 	return settle(g, t, &stop, e);
 }
@@ -593,7 +596,7 @@ static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct e
 	uint64_t last;
 	struct err ignored;
 
-	if (program_code_is_forbidden(t, pc)) {
+	if (program_code_is_forbidden(&g->code, t, pc)) {
 		*at = pc;
 		g->called = true;
 		return 1;
@@ -676,6 +679,33 @@ static int gave_up(struct reporting *g, struct trace *t)
 	return NOT_FOUND;
 }
 
+/*
+ * The copy comes to the program's code for the first time: the call in which it began may have mapped code. The program
+ * may now have code that changes in memory that the processor may not execute, if the recorder is told of it.
+ */
+static int begin(struct reporting *g, struct trace *t, struct err *e)
+{
+	struct replay_walk *ask = &g->walk.ask;
+	uint64_t most = g->in->seg.t->ctl->walk_codes, n = 0;
+
+	g->begun = true;
+	if (segcur_report_maps(g->in->seg.t, g->from) &&
+	    (program_code_find(&g->code, t->pid, &g->in->visibility, e) ||
+	     program_code_forbid(&g->code, t, g->in->seg.gadget, false, e)))
+		return -1;
+	for (size_t k = 0; k < g->code.n; k++)
+		n += g->code.v[k].changes;
+	if (!n || n > most || n > REPLAY_WALK_CODES)
+		return 0;
+	for (size_t k = 0; k < g->code.n; k++) {
+		if (!g->code.v[k].changes)
+			continue;
+		ask->code[ask->codes].lo = g->code.v[k].at.lo;
+		ask->code[ask->codes++].hi = g->code.v[k].at.hi;
+	}
+	return program_code_forbid(&g->code, t, g->in->seg.gadget, true, e);
+}
+
 #define STACK_ALIGN 16u
 /*
  * Is it at the beginning of a function of the program's that is called by what is not translated? At a call the stack
@@ -695,7 +725,7 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
 
-	if (trace_get_regs(t, &r, e))
+	if (trace_get_regs(t, &r, e) || (!g->begun && begin(g, t, e)))
 		return -1;
 	if (g->r->ops->returned)
 		g->r->ops->returned(g->r->ctx, r.rsp);
@@ -775,8 +805,8 @@ static int enter(struct reporting *g, struct target *t, uint64_t n, uint64_t to,
 {
 	struct segcur *in = g->in;
 
-	if (segment_begin(&in->seg, t, n, e) || visibility_find(t->pid, &in->visibility, e) || fork_copy(in, to, e) ||
-	    segcur_learn_end(in, e))
+	if (segment_begin(&in->seg, t, n, e) || program_code_find(&g->code, t->pid, &in->visibility, e) ||
+	    fork_copy(in, to, e) || segcur_learn_end(in, e))
 		return -1;
 	/* the segment ends at the last event */
 	in->seg.n = in->n;
@@ -787,8 +817,8 @@ static int pass(struct reporting *g, struct err *e)
 {
 	struct trace *t = &g->in->base;
 
-	return map_report(g, t, e) || program_code_forbid(t, g->in->seg.gadget, e) || prepare_walk(g, e) ||
-			       go_through(g, t, e)
+	return map_report(g, t, e) || program_code_forbid(&g->code, t, g->in->seg.gadget, false, e) ||
+			       prepare_walk(g, e) || go_through(g, t, e)
 		       ? -1
 		       : 0;
 }
@@ -798,15 +828,19 @@ static int once_more(struct reporting *g, uint64_t to, struct err *e)
 {
 	struct segcur_report *r = g->r;
 	uint64_t unseen = r->unseen, stepped = r->stepped, broken = r->broken, lost = r->lost;
-	struct reporting m = {.r = r, .in = g->in, .copy = &g->in->base, .goal = g->goal};
+	struct reporting m = {.r = r, .in = g->in, .from = g->from, .copy = &g->in->base, .goal = g->goal};
 	int got;
 
+	m.code = g->code;
+	for (size_t k = 0; k < m.code.n; k++)
+		m.code.v[k].forbidden = false;
 	m.onlys = r->ops->again ? r->ops->again(r->ctx, m.only) : 0;
 	if (!m.onlys)
 		return 0;
 	trace_kill(&g->in->base);
 	g->in->ctx = &m;
 	got = fork_copy(g->in, to, e) || pass(&m, e) ? -1 : 0;
+	g->code = m.code;
 	g->in->ctx = g;
 	free(m.v);
 	r->unseen = unseen;
@@ -840,7 +874,7 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 			   struct err *e)
 {
 	struct segcur in = {.n = to - 1, .shim_frames = o};
-	struct reporting g = {.r = r, .in = &in, .copy = &in.base, .brief = is_brief(t, n, to)};
+	struct reporting g = {.r = r, .in = &in, .from = n, .copy = &in.base, .brief = is_brief(t, n, to)};
 	struct goal goal = {0};
 	struct err why;
 	int got;
@@ -854,6 +888,7 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || passes(&g, to, e) ? -1 : 0;
 	breaks_fini(&goal.stop);
 	note_event(r, t, to);
+	program_code_fini(&g.code);
 	free(g.v);
 	return segcur_leave(&in, got ? &why : e) ? -1 : got;
 }

@@ -72,6 +72,8 @@ struct segcur_report {
 int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint64_t *to, struct err *e);
 /* Has event n left all code as it was? false also where that is not known. */
 bool segcur_report_keeps_code(const struct target *t, uint64_t n);
+/* Is event n a system call that may have changed mappings? */
+bool segcur_report_maps(const struct target *t, uint64_t n);
 /*
  * Reports the segments from event n, at which the target stands, to event `to` (segcur_report_reach). Afterwards the
  * target stands at event n + 1, or is on its way there. ERR_USAGE: the recorder is older than this.

@@ -1,56 +1,118 @@
 /* SPDX-License-Identifier: MIT */
-/* program_code.c: see program_code.h. Translated code reads the program's code, but is not in its files. */
+/* program_code.c: see program_code.h. Translated code reads the program's code, but is not where that is. */
 #include "visibility/program_code.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "base/alloc.h"
 #include "base/maps.h"
-#include "visibility/visibility.h"
+#include "rlog/replay.h"
 
 #define PAGE 4096ull
 #define INSN_MAX 15u
 
-static int protect(struct trace *t, uint64_t gadget, uint64_t lo, uint64_t hi, int prot, struct err *e)
+void program_code_fini(struct program_code *c)
 {
-	const uint64_t args[6] = {lo, hi - lo, (uint64_t)prot};
+	free(c->v);
+	memset(c, 0, sizeof(*c));
+}
+
+static int protect(struct trace *t, uint64_t gadget, struct text at, int prot, struct err *e)
+{
+	const uint64_t args[6] = {at.lo, at.hi - at.lo, (uint64_t)prot};
 	int64_t ignored;
 
 	return trace_syscall(t, gadget, SYS_mprotect, args, &ignored, e);
 }
 
-/* Code that the program writes itself, in memory of a file too, is left alone. */
-static bool is_programs(const struct mapping *m)
+static bool is_recorders(const struct mapping *m)
 {
-	return m->path[0] == '/' && m->read && !m->write && !m->shared && !visibility_knows(m->path);
+	return m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR;
 }
 
-int program_code_forbid(struct trace *t, uint64_t gadget, struct err *e)
+/* The kernel's ([vdso]) are called natively. */
+static bool is_programs(const struct mapping *m)
 {
-	cleanup_maps struct maps maps = {0};
-	struct mapping m;
+	return m->exec && m->read && !is_recorders(m) && !visibility_knows(m->path) && (m->path[0] != '[' || m->write);
+}
 
-	if (maps_open(&maps, t->pid, e))
-		return -1;
-	while (maps_next(&maps, &m))
-		if (m.exec && is_programs(&m) && protect(t, gadget, m.lo, m.hi, PROT_READ, e))
+static struct program_code_range *range_at(const struct program_code *c, uint64_t pc)
+{
+	for (size_t k = c->n; k; k--)
+		if (pc >= c->v[k - 1].at.lo && pc < c->v[k - 1].at.hi)
+			return &c->v[k - 1];
+	return NULL;
+}
+
+static void add(void *ctx, const struct mapping *m)
+{
+	struct program_code *c = ctx;
+	size_t k = 0;
+
+	if (!is_programs(m))
+		return;
+	while (k < c->n && (c->v[k].at.lo != m->lo || c->v[k].at.hi != m->hi))
+		k++;
+	if (k == c->cap) {
+		c->cap = c->cap ? 2 * c->cap : 16;
+		c->v = xreallocarray(c->v, c->cap, sizeof(*c->v));
+	}
+	c->n += k == c->n;
+	c->v[k] = (struct program_code_range){
+		.at = {m->lo, m->hi},
+		.prot = PROT_READ | PROT_EXEC | (m->write ? PROT_WRITE : 0),
+		.changes = m->write || m->shared,
+	};
+}
+
+int program_code_find(struct program_code *c, pid_t pid, struct visibility *s, struct err *e)
+{
+	return visibility_find_with(pid, s, add, c, e);
+}
+
+int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget, bool changes, struct err *e)
+{
+	for (size_t k = 0; k < c->n; k++) {
+		struct program_code_range *r = &c->v[k];
+
+		if (r->forbidden || r->changes != changes)
+			continue;
+		if (protect(t, gadget, r->at, r->prot & ~PROT_EXEC, e))
 			return -1;
+		r->forbidden = true;
+	}
 	return 0;
 }
 
-bool program_code_is_forbidden(const struct trace *t, uint64_t pc)
+/* Of a file that was mapped since it was found. */
+static bool is_new(const struct trace *t, uint64_t pc, struct mapping *m)
 {
-	struct mapping m;
-
-	return maps_find(t->pid, pc, &m) && !m.exec && is_programs(&m);
+	return maps_find(t->pid, pc, m) && m->path[0] == '/' && m->read && !m->write && !m->shared &&
+	       !visibility_knows(m->path);
 }
 
-int program_code_allow(struct trace *t, uint64_t gadget, uint64_t pc, bool allow, struct err *e)
+bool program_code_is_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc)
 {
-	uint64_t lo = pc & ~(PAGE - 1), hi = (pc + INSN_MAX + PAGE) & ~(PAGE - 1);
+	const struct program_code_range *r = range_at(c, pc);
 	struct mapping m;
 
-	if (!maps_find(t->pid, pc, &m) || m.exec == allow || !is_programs(&m))
+	return r ? r->forbidden : is_new(t, pc, &m) && !m.exec;
+}
+
+int program_code_allow(const struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow,
+		       struct err *e)
+{
+	const struct program_code_range *r = range_at(c, pc);
+	struct text at = {pc & ~(PAGE - 1), (pc + INSN_MAX + PAGE) & ~(PAGE - 1)};
+	struct mapping m;
+	int prot = PROT_READ | PROT_EXEC;
+
+	if (r ? !r->forbidden : !is_new(t, pc, &m) || m.exec == allow)
 		return 0;
-	return protect(t, gadget, lo, hi < m.hi ? hi : m.hi, PROT_READ | (allow ? PROT_EXEC : 0), e);
+	prot = r ? r->prot : prot;
+	at.hi = at.hi > (r ? r->at.hi : m.hi) ? (r ? r->at.hi : m.hi) : at.hi;
+	return protect(t, gadget, at, allow ? prot : prot & ~PROT_EXEC, e);
 }

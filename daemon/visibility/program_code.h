@@ -1,19 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * program_code.h: in a copy of a replaying process whose program is to run in translated code only: the processor may
- * not execute the code of the program's files. So what the recorder, or a function of libc that it has called, calls
- * there (a callback, a constructor) faults at its first instruction.
+ * not execute the program's code. So what the recorder, or a function of libc that it has called, calls there (a
+ * callback, a constructor) faults at its first instruction.
  */
 #ifndef FRED_VISIBILITY_PROGRAM_CODE_H
 #define FRED_VISIBILITY_PROGRAM_CODE_H
 
-#include "trace/trace.h"
+#include "visibility/visibility.h"
 
-/* Of all files but the recorder, libc and the loader. gadget: as for trace_syscall. */
-int program_code_forbid(struct trace *t, uint64_t gadget, struct err *e);
-/* The instruction at pc, alone; or no longer. Nothing happens where the code of no such file is. */
-int program_code_allow(struct trace *t, uint64_t gadget, uint64_t pc, bool allow, struct err *e);
-/* Does it stand where it may not execute the code, of whatever file? */
-bool program_code_is_forbidden(const struct trace *t, uint64_t pc);
+struct program_code_range {
+	struct text at;
+	int prot; /* the program's own */
+	bool changes; /* without a call of the kernel: it is writable, or shared */
+	bool forbidden;
+};
+
+/* Zeroed at first. */
+struct program_code {
+	struct program_code_range *v;
+	size_t n, cap;
+};
+
+void program_code_fini(struct program_code *c);
+/*
+ * Finds all but what is forbidden already: mappings that can be executed, but for the recorder's, libc's and the
+ * loader's. s: filled as by visibility_find, too.
+ */
+int program_code_find(struct program_code *c, pid_t pid, struct visibility *s, struct err *e);
+/* Forbids what changes, or what does not. gadget: as for trace_syscall. */
+int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget, bool changes, struct err *e);
+/*
+ * Does it stand where it may not execute the program's code? That of a file, too, which the copy has mapped: the
+ * recorder forbids it then.
+ */
+bool program_code_is_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc);
+/* The instruction at pc, alone; or no longer. Nothing happens where nothing is forbidden. */
+int program_code_allow(const struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow,
+		       struct err *e);
 
 #endif

@@ -34,7 +34,8 @@ bool visibility_knows(const char *path)
 	return which(&s, path) != NULL;
 }
 
-int visibility_find(pid_t pid, struct visibility *s, struct err *e)
+int visibility_find_with(pid_t pid, struct visibility *s, void (*each)(void *ctx, const struct mapping *m), void *ctx,
+			 struct err *e)
 {
 	cleanup_maps struct maps maps = {0};
 	struct mapping m;
@@ -47,11 +48,18 @@ int visibility_find(pid_t pid, struct visibility *s, struct err *e)
 
 		if (t)
 			*t = (struct text){m.lo, m.hi};
+		if (each)
+			each(ctx, &m);
 	}
 	s->handlers = handlers_find(pid, &s->shim);
 	if (s->shim.lo)
 		return 0;
 	return err_set(e, ERR_INTERNAL, "process %d: no " RLOG_SHIM_NAME " is mapped", (int)pid);
+}
+
+int visibility_find(pid_t pid, struct visibility *s, struct err *e)
+{
+	return visibility_find_with(pid, s, NULL, NULL, e);
 }
 
 static bool in(const struct text *t, uint64_t pc)

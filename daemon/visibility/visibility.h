@@ -9,6 +9,7 @@
 #ifndef FRED_VISIBILITY_VISIBILITY_H
 #define FRED_VISIBILITY_VISIBILITY_H
 
+#include "base/maps.h"
 #include "trace/trace.h"
 
 struct text {
@@ -30,6 +31,9 @@ struct shim_call {
 };
 
 int visibility_find(pid_t pid, struct visibility *s, struct err *e);
+/* The same, and calls `each` for each mapping. */
+int visibility_find_with(pid_t pid, struct visibility *s, void (*each)(void *ctx, const struct mapping *m), void *ctx,
+			 struct err *e);
 /* Is this file the shim, libc or the loader? `path` may be followed by other text. */
 bool visibility_knows(const char *path);
 /* Is pc in the shim's own code? */

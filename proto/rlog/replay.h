@@ -242,6 +242,7 @@ struct replay_ctl {
 	uint64_t search_addr;
 	uint64_t report_filters; /* not 0: replay_report.filter is understood; an older recorder: 0; see
 				    REPORT_FILTERS_NEW */
+	uint64_t walk_codes; /* REPLAY_WALK_CODES of rlog/walk.h; an older recorder: 0 */
 	uint64_t own_work; /* +1 for each piece of long work of the recorder's own: it makes progress */
 	uint32_t branches, branches_end; /* in branch[]: the next free one; from here on none is made */
 	struct replay_branch branch[REPLAY_BRANCHES];

@@ -23,6 +23,7 @@
 #define REPLAY_WALK_WATCHES 4
 #define REPLAY_WALK_LOG 256
 #define REPLAY_WALK_MARKS (1u << 20)
+#define REPLAY_WALK_CODES 16
 
 enum replay_walk_state {
 	REPLAY_WALK_NTH = 1, /* at a place, or after the change of a word */
@@ -106,6 +107,12 @@ struct replay_walk {
 	 * recorder.
 	 */
 	uint64_t back, native_at;
+	/* The worker's: memory that has code, which may change without a call of the kernel, though it may not be
+	 * executed. If the recorder knows of this: replay_ctl.walk_codes. */
+	uint64_t codes;
+	struct {
+		uint64_t lo, hi; /* [lo, hi) */
+	} code[REPLAY_WALK_CODES];
 };
 
 #endif

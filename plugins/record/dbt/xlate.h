@@ -82,6 +82,8 @@ extern const uint8_t xlate_reg[XLATE_REGS] __attribute__((visibility("hidden")))
 struct xlate;
 /* at: where its own memory is to be; 0: anywhere. NULL: not on this machine, or for want of memory. */
 struct xlate *xlate_new(uint64_t place, uint64_t at, const struct xlate_ops *ops, void *arg);
+/* Code in [lo, hi) may change without a call of the kernel, too. */
+void xlate_add_writable(struct xlate *x, uint64_t lo, uint64_t hi);
 /* Can this machine's translated code leave out entries of a report (enum replay_report_filter)? */
 int xlate_can_filter(void);
 /* The address to go on at instead of pc, with all registers as they are; 0: this cannot be translated. */

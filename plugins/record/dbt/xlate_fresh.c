@@ -12,17 +12,23 @@
 
 #include <string.h>
 
-/* Mappings come in order: where there is no room, the last range grows over what is between. */
+/* Where there is no room, the last range grows over what is between. */
+void xlate_add_writable(struct xlate *x, uint64_t lo, uint64_t hi)
+{
+	struct xlate_range *last = &x->writable[XLATE_WRITABLE - 1];
+
+	if (x->nwritable < XLATE_WRITABLE) {
+		x->writable[x->nwritable++] = (struct xlate_range){lo, hi};
+		return;
+	}
+	last->lo = lo < last->lo ? lo : last->lo;
+	last->hi = hi > last->hi ? hi : last->hi;
+}
+
 static int add_range(const struct map *m, void *arg)
 {
-	struct xlate *x = arg;
-
-	if (m->perms[2] != 'x' || (m->perms[1] != 'w' && m->perms[3] != 's'))
-		return 0;
-	if (x->nwritable == XLATE_WRITABLE)
-		x->writable[XLATE_WRITABLE - 1].hi = m->hi;
-	else
-		x->writable[x->nwritable++] = (struct xlate_range){m->lo, m->hi};
+	if (m->perms[2] == 'x' && (m->perms[1] == 'w' || m->perms[3] == 's'))
+		xlate_add_writable(arg, m->lo, m->hi);
 	return 0;
 }
 

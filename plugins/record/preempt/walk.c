@@ -184,6 +184,8 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 	k.x = xlate_new(w->goal, w->report ? REPLAY_XLATE_ADDR : 0, &ops, &k);
 	if (!k.x)
 		return;
+	for (uint64_t i = 0; i < w->codes && i < REPLAY_WALK_CODES; i++)
+		xlate_add_writable(k.x, w->code[i].lo, w->code[i].hi);
 	xlate_count(k.x, &count, (uint64_t)walk_end);
 	w->count_at = (uint64_t)xlate_arrivals(k.x);
 	w->branches_at = (uint64_t)xlate_branches(k.x);

@@ -33,6 +33,7 @@
 #include "record/store/log.h"
 #include "record/sync/heap.h"
 #include "record/sys/sys.h"
+#include "rlog/walk.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -260,6 +261,7 @@ static void start_replay(char **argv)
 	G.ctl->stand_addr = (uint64_t)&G.thr[0].stand;
 	G.ctl->stand_size = sizeof(struct thr);
 	G.ctl->walk_addr = (uint64_t)walk_enter;
+	G.ctl->walk_codes = REPLAY_WALK_CODES;
 	G.ctl->report_addr = G.system_heap ? 0 : (uint64_t)&shim_report;
 	G.ctl->report_kinds = REPORT_KIND_COUNT;
 	G.ctl->report_filters = xlate_can_filter() ? REPORT_FILTERS_NEW : 0;

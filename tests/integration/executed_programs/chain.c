@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A value that comes from a file, by memcpy, an argument, a call and a structure. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +26,12 @@ __attribute__((noinline)) static int add(int b, int c)
 	return a;
 }
 
+static pthread_once_t control = PTHREAD_ONCE_INIT;
+static void once(void)
+{
+	total = add(total, 0);
+}
+
 int main(void)
 {
 	char raw[16], copy[16];
@@ -39,6 +46,7 @@ int main(void)
 		unrelated += i; /* UNRELATED */
 	pair.right = 5; /* FIVE */
 	pair.left = add(total, copy[3]); /* LEFT */
+	pthread_once(&control, once);
 	printf("%d %d\n", pair.left, unrelated); /* PRINT */
 	return 0;
 }
