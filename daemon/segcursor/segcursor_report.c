@@ -2,13 +2,12 @@
 /*
  * segcursor_report.c: see segcursor_report.h. The copy runs as it is up to where the recorder returns to the program,
  * and from there in translated code (trace/walk.h). What is not translated (a system call in the program's code, a
- * trap) the processor executes; after it the copy goes on in translated code.
+ * trap) the processor executes (segcursor_native.c); after it the copy goes on in translated code.
  */
 #include "segcursor/segcursor_report.h"
 
 #include <inttypes.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,9 +16,8 @@
 #include "base/str.h"
 #include "rlog/report.h"
 #include "segcursor/segcursor_int.h"
+#include "segcursor/segcursor_native.h"
 #include "trace/blocked.h"
-#include "visibility/program_code.h"
-#include "visibility/shim_frames.h"
 
 #define FULL (512u << 10) /* bytes of the report, at which it is read: few enough to stay in the processor's cache */
 #define KEEP_FREE (1u << 20) /* and besides, for entries that are made between two checks of whether it is full */
@@ -27,38 +25,10 @@
 #define BRIEF_SECONDS 100e-6
 /* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
  * gone past it. */
-#define ASLEEP_MAX 4
 #define PAST_TIMES 100
 #define PAST_NS 1000000000u
 #define SLOWER_TIMES 300 /* translated code that reports, at most */
 #define SLOWER_NS 300000000u
-
-struct reporting {
-	struct segcur_report *r;
-	struct segcur *in;
-	uint64_t from; /* the event before the first segment */
-	uint64_t at; /* the report in the copy */
-	struct goal *goal; /* where an interruption ends the segment; NULL: it ends at an event */
-	pid_t pid; /* of the copy */
-	struct trace *copy;
-	struct trace_walk walk;
-	struct program_code code; /* the processor may not execute it in the copy */
-	bool begun; /* the copy has come to the program's code */
-	unsigned asleep; /* consecutive checks at which it waited for another thread, which the copy lacks */
-	uint64_t most_ns; /* of CPU time; after that it has gone past its end, or waits in a loop for another thread */
-	bool past; /* it has taken more than that, or has made more accesses than the consumer wants to be told of */
-	uint64_t *v; /* entries that were taken out... */
-	size_t n, room; /* ... and not told yet: words */
-	bool failed; /* the consumer has, while the copy ran */
-	struct err why;
-	bool called; /* the walk has ended where the recorder, or what it has called, calls the program's code */
-	bool faulted; /* the walk has ended in front of an instruction that faults */
-	bool spread; /* the copy may run on other cores than the worker */
-	bool brief; /* it took little time when it was recorded */
-	uint64_t onlys, only[REPORT_ONLY_MAX]; /* what is told once more; 0: it is the first time */
-};
-
-enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
 
 /*
  * Does the copy wait for another thread? In pthread_once, after the routine: in a replay the turn is donated to the
@@ -219,253 +189,6 @@ static int told(struct reporting *g, struct err *e)
 static int drain(struct reporting *g, struct trace *t, struct err *e)
 {
 	return told(g, e) || take(g, t, e) || told(g, e) ? -1 : 0;
-}
-
-/* ---- in the recorder, and what is not translated ---- */
-
-enum called { CALLED_NOT, CALLED_RET /* it goes on */, CALLED };
-
-/*
- * The copy has stopped as *stop says: because the program's code was called? A `ret` of the program's through which the
- * recorder's call of a function returns (visibility_is_trampoline) is executed here. -1: error.
- */
-static int called_program(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
-{
-	struct user_regs_struct r;
-
-	if (stop->kind != STOP_SIGNAL || stop->sig != SIGSEGV)
-		return CALLED_NOT;
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	if (!program_code_is_forbidden(&g->code, t, r.rip))
-		return CALLED_NOT;
-	if (!visibility_is_trampoline(&g->in->visibility, t->pid, &r))
-		return CALLED;
-	if (trace_read(t->pid, r.rsp, &r.rip, sizeof(r.rip), e))
-		return -1;
-	r.rsp += sizeof(r.rip);
-	return trace_set_regs(t, &r, e) ? -1 : CALLED_RET;
-}
-
-/*
- * Runs natively to `to` (0: to no certain place), to where the recorder calls a handler of the program's, or to where
- * the program's code is called: STOP_BREAK.
- */
-static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct stop *stop, struct err *e)
-{
-	struct segcur *in = g->in;
-	struct breaks b = {.signals = true, .pass = ~(1ull << (SIGSEGV - 1))};
-	int sig = 0, r, called;
-
-	if (to)
-		breaks_add(&b, to, 0);
-	if (in->visibility.handlers)
-		breaks_add(&b, in->visibility.handlers, 0);
-	do {
-		r = segcur_run_copy(in, t, &sig, &b, NULL, stop, e);
-		called = r ? -1 : called_program(g, t, stop, e);
-		/* the fault is the recorder's own, or of an instruction that it executes in the program's place */
-		sig = called == CALLED_NOT && stop->kind == STOP_SIGNAL ? -stop->sig : 0;
-	} while (called == CALLED_RET || sig);
-	breaks_fini(&b);
-	if (called == CALLED)
-		stop->kind = STOP_BREAK;
-	return called < 0 ? -1 : 0;
-}
-
-/* The recorder may also call the function that contains `to`; the stack pointer is then another one. */
-static int run_to(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct stop *stop,
-		  struct err *e)
-{
-	struct user_regs_struct r;
-	struct trace_stop s;
-
-	for (;;) {
-		if (run_once(g, t, to->rip, stop, e))
-			return -1;
-		if (stop->kind != STOP_BREAK)
-			return 0;
-		if (trace_get_regs(t, &r, e))
-			return -1;
-		if (r.rip != to->rip || r.rsp == to->rsp || program_code_is_forbidden(&g->code, t, r.rip))
-			return 0;
-		if (trace_step(t, 0, &s, e))
-			return -1;
-	}
-}
-
-/* By single steps to a state of the program. */
-static int step_out(struct reporting *g, struct trace *t, struct stop *stop, struct err *e)
-{
-	struct user_regs_struct r;
-	struct shim_call call;
-	int sig = 0, called;
-
-	do {
-		if (trace_get_regs(t, &r, e))
-			return -1;
-		shim_frames_find_shim_call(g->in->shim_frames, &g->in->visibility, t->pid, &r, &call);
-		if (segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e))
-			return -1;
-		called = called_program(g, t, stop, e);
-		if (called == CALLED)
-			stop->kind = STOP_BREAK;
-	} while (called == CALLED_RET);
-	return called < 0 ? -1 : 0;
-}
-
-/* The event of a pthread_once itself ends the segment: no code of the program comes before it. */
-static bool is_in_once(const struct reporting *g)
-{
-	struct timeline_event ev;
-	struct err ignored;
-
-	return !timeline_read(g->in->seg.t->tl, g->in->n + 1, &ev, &ignored) && ev.ev.rec.kind == RLOG_ONCE;
-}
-
-/* Classifies the place where the copy stands: the end of the segment, or a state of the program. */
-static int settle(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
-{
-	struct trace_stop s;
-	uint64_t pc;
-
-	if (stop->kind == STOP_OVER)
-		return AT_END;
-	if (trace_get_pc(t, &pc, e))
-		return -1;
-	if (visibility_is_call_of_handler(&g->in->visibility, pc))
-		return trace_step(t, 0, &s, e) ? -1 : GOES_ON;
-	if (stop->kind == STOP_INTERRUPT)
-		return g->asleep >= ASLEEP_MAX && is_in_once(g) ? AT_END : NOT_FOUND;
-	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
-}
-
-/*
- * Has the recorder begun something in which it calls a function of the program? (That of a thread is called by libc's
- * code, to which no call returns.)
- */
-static bool calls_program(const struct reporting *g)
-{
-	return g->r->last[g->in->seg.thread] == RLOG_ONCE_RUN || g->r->last[g->in->seg.thread] == RLOG_START;
-}
-
-/* What the thread did at the segment's end. */
-static void note_event(struct segcur_report *r, struct target *t, uint64_t n)
-{
-	struct timeline_event ev;
-	struct err ignored;
-
-	if (!timeline_read(t->tl, n, &ev, &ignored) && ev.where.thread < RLOG_MAX_THREADS)
-		r->last[ev.where.thread] = (uint8_t)ev.ev.rec.kind;
-}
-
-/*
- * *r: where the recorder returns to. false: not known, or it calls a function of the program before it returns. Of a
- * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: library constructors are
- * not told.
- */
-static bool returns_to_program(struct reporting *g, struct trace *t, struct user_regs_struct *r)
-{
-	const struct visibility *v = &g->in->visibility;
-	struct shim_frames *o = g->in->shim_frames;
-	struct user_regs_struct here = *r;
-
-	if (calls_program(g))
-		return false;
-	if (shim_frames_caller(o, v, t->pid, r) &&
-	    (visibility_is_certain(v, r->rip) ||
-	     (segcur_is_syscall(t, r->rip - SEGCUR_SYSCALL_BYTES) && !shim_frames_hides(o, v, t->pid, r))))
-		return true;
-	*r = here;
-	return shim_frames_of_call(o, v, t->pid, r) && visibility_is_shim(v, r->rip) &&
-	       shim_frames_caller(o, v, t->pid, r) && visibility_is_certain(v, r->rip);
-}
-
-/* From inside the recorder to the program's code. */
-static int come_out(struct reporting *g, struct trace *t, struct err *e)
-{
-	struct user_regs_struct r;
-	struct stop stop = {0};
-
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	if (visibility_is_certain(&g->in->visibility, r.rip))
-		return GOES_ON;
-	if (returns_to_program(g, t, &r)) {
-		if (run_to(g, t, &r, &stop, e))
-			return -1;
-	} else if (step_out(g, t, &stop, e)) {
-		return -1;
-	}
-	return settle(g, t, &stop, e);
-}
-
-/*
- * The processor executes the instruction that stands here, alone. If it faults, or traps, the copy stands in the
- * recorder's handler of that afterwards. false in *alive: that has ended it.
- */
-static int execute(struct reporting *g, struct trace *t, bool *alive, struct err *e)
-{
-	uint64_t gadget = g->in->seg.gadget, pc;
-	struct trace_stop s;
-
-	if (trace_get_pc(t, &pc, e) || program_code_allow(&g->code, t, gadget, pc, true, e) ||
-	    trace_step(t, 0, &s, e) || (s.why == TRACE_SIGNAL && trace_step(t, s.info.si_signo, &s, e)))
-		return -1;
-	*alive = s.why != TRACE_EXITED;
-	return *alive ? program_code_allow(&g->code, t, gadget, pc, false, e) : 0;
-}
-
-/* An instruction that is not translated, or that faults as it did in the program. */
-static int step(struct reporting *g, struct trace *t, struct err *e)
-{
-	const struct visibility *v = &g->in->visibility;
-	struct stop stop = {.kind = STOP_OVER};
-	struct user_regs_struct r;
-	uint64_t from;
-	bool alive;
-
-	g->faulted = false;
-	if (trace_get_pc(t, &from, e) || execute(g, t, &alive, e))
-		return -1;
-	if (!alive)
-		return AT_END;
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	if (!visibility_is_shim(v, r.rip))
-		return GOES_ON;
-	/* the recorder returns to where it was, or calls a handler */
-	if (visibility_is_certain(v, from) ? run_once(g, t, 0, &stop, e) : step_out(g, t, &stop, e))
-		return -1;
-	return settle(g, t, &stop, e);
-}
-
-/* A call of the kernel. */
-static int call_kernel(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct err *e)
-{
-	uint64_t gadget = g->in->seg.gadget, pc = to->rip - SEGCUR_SYSCALL_BYTES;
-	struct stop stop = {0};
-
-	if (program_code_allow(&g->code, t, gadget, pc, true, e) || run_to(g, t, to, &stop, e) ||
-	    (stop.kind != STOP_OVER && program_code_allow(&g->code, t, gadget, pc, false, e)))
-		return -1;
-	return settle(g, t, &stop, e);
-}
-
-/* The walk has ended: the processor executes the instruction that stands here. */
-static int step_over(struct reporting *g, struct trace *t, struct err *e)
-{
-	struct user_regs_struct r;
-
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	if (visibility_is_shim(&g->in->visibility, r.rip))
-		return come_out(g, t, e);
-	g->r->stepped++;
-	if (!segcur_is_syscall(t, r.rip))
-		return step(g, t, e);
-	r.rip += SEGCUR_SYSCALL_BYTES;
-	return call_kernel(g, t, &r, e);
 }
 
 /* ---- in translated code ---- */
@@ -679,33 +402,6 @@ static int gave_up(struct reporting *g, struct trace *t)
 	return NOT_FOUND;
 }
 
-/*
- * The copy comes to the program's code for the first time: the call in which it began may have mapped code. The program
- * may now have code that changes in memory that the processor may not execute, if the recorder is told of it.
- */
-static int begin(struct reporting *g, struct trace *t, struct err *e)
-{
-	struct replay_walk *ask = &g->walk.ask;
-	uint64_t most = g->in->seg.t->ctl->walk_codes, n = 0;
-
-	g->begun = true;
-	if (segcur_report_maps(g->in->seg.t, g->from) &&
-	    (program_code_find(&g->code, t->pid, &g->in->visibility, e) ||
-	     program_code_forbid(&g->code, t, g->in->seg.gadget, false, e)))
-		return -1;
-	for (size_t k = 0; k < g->code.n; k++)
-		n += g->code.v[k].changes;
-	if (!n || n > most || n > REPLAY_WALK_CODES)
-		return 0;
-	for (size_t k = 0; k < g->code.n; k++) {
-		if (!g->code.v[k].changes)
-			continue;
-		ask->code[ask->codes].lo = g->code.v[k].at.lo;
-		ask->code[ask->codes++].hi = g->code.v[k].at.hi;
-	}
-	return program_code_forbid(&g->code, t, g->in->seg.gadget, true, e);
-}
-
 #define STACK_ALIGN 16u
 /*
  * Is it at the beginning of a function of the program's that is called by what is not translated? At a call the stack
@@ -725,7 +421,7 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
 
-	if (trace_get_regs(t, &r, e) || (!g->begun && begin(g, t, e)))
+	if (trace_get_regs(t, &r, e) || (!g->begun && segcur_native_begin(g, t, e)))
 		return -1;
 	if (g->r->ops->returned)
 		g->r->ops->returned(g->r->ctx, r.rsp);
@@ -745,7 +441,7 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 			g->called = false;
 			return GOES_ON;
 		}
-		return g->faulted ? step(g, t, e) : step_over(g, t, e);
+		return g->faulted ? segcur_native_step(g, t, e) : segcur_native_step_over(g, t, e);
 	case WALK_CANNOT:
 		return gave_up(g, t);
 	default:
@@ -771,7 +467,7 @@ static int go_through(struct reporting *g, struct trace *t, struct err *e)
 	int r;
 
 	g->pid = t->pid;
-	r = come_out(g, t, e);
+	r = segcur_native_come_out(g, t, e);
 	while (r == GOES_ON)
 		r = go_on(g, t, e);
 	if (r < 0)
@@ -868,6 +564,16 @@ static bool is_brief(const struct target *t, uint64_t n, uint64_t to)
 
 	return !timeline_read(t->tl, to, &last, &ignored) && (!n || !timeline_read(t->tl, n, &first, &ignored)) &&
 	       last.seconds - first.seconds < BRIEF_SECONDS;
+}
+
+/* What the thread did at the segment's end. */
+static void note_event(struct segcur_report *r, struct target *t, uint64_t n)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	if (!timeline_read(t->tl, n, &ev, &ignored) && ev.where.thread < RLOG_MAX_THREADS)
+		r->last[ev.where.thread] = (uint8_t)ev.ev.rec.kind;
 }
 
 int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n, uint64_t to, struct shim_frames *o,

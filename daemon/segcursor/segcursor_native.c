@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* segcursor_native.c: see segcursor_native.h. */
+#include "segcursor/segcursor_native.h"
+
+#include <signal.h>
+
+#include "visibility/shim_frames.h"
+
+/* Of more than there is room for, the last one includes all between. */
+static void tell_code(struct replay_walk *ask, const struct text *at)
+{
+	uint64_t k = ask->codes < REPLAY_WALK_CODES ? ask->codes++ : REPLAY_WALK_CODES - 1;
+	bool more = ask->code[k].hi != 0;
+
+	ask->code[k].lo = more && ask->code[k].lo < at->lo ? ask->code[k].lo : at->lo;
+	ask->code[k].hi = more && ask->code[k].hi > at->hi ? ask->code[k].hi : at->hi;
+}
+
+int segcur_native_begin(struct reporting *g, struct trace *t, struct err *e)
+{
+	uint64_t gadget = g->in->seg.gadget;
+
+	g->begun = true;
+	/* the call in which the copy began may have mapped code */
+	if (segcur_report_maps(g->in->seg.t, g->from) && (program_code_find(&g->code, t->pid, &g->in->visibility, e) ||
+							  program_code_forbid(&g->code, t, gadget, false, e)))
+		return -1;
+	/* the recorder finds code that changes by its rights, unless it is told of it */
+	if (!g->in->seg.t->ctl->walk_codes)
+		return 0;
+	for (size_t k = 0; k < g->code.n; k++)
+		if (g->code.v[k].changes)
+			tell_code(&g->walk.ask, &g->code.v[k].at);
+	return program_code_forbid(&g->code, t, gadget, true, e);
+}
+
+enum called { CALLED_NOT, CALLED_RET /* it goes on */, CALLED };
+
+/*
+ * The copy has stopped as *stop says: because the program's code was called? A `ret` of the program's through which the
+ * recorder's call of a function returns (visibility_is_trampoline) is executed here. -1: error.
+ */
+static int called_program(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (stop->kind != STOP_SIGNAL || stop->sig != SIGSEGV)
+		return CALLED_NOT;
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!program_code_is_forbidden(&g->code, t, r.rip))
+		return CALLED_NOT;
+	if (!visibility_is_trampoline(&g->in->visibility, t->pid, &r))
+		return CALLED;
+	if (trace_read(t->pid, r.rsp, &r.rip, sizeof(r.rip), e))
+		return -1;
+	r.rsp += sizeof(r.rip);
+	return trace_set_regs(t, &r, e) ? -1 : CALLED_RET;
+}
+
+/*
+ * Runs natively to `to` (0: to no certain place), to where the recorder calls a handler of the program's, or to where
+ * the program's code is called: STOP_BREAK.
+ */
+static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct stop *stop, struct err *e)
+{
+	struct segcur *in = g->in;
+	struct breaks b = {.signals = true, .pass = ~(1ull << (SIGSEGV - 1))};
+	int sig = 0, r, called;
+
+	if (to)
+		breaks_add(&b, to, 0);
+	if (in->visibility.handlers)
+		breaks_add(&b, in->visibility.handlers, 0);
+	do {
+		r = segcur_run_copy(in, t, &sig, &b, NULL, stop, e);
+		called = r ? -1 : called_program(g, t, stop, e);
+		/* the fault is the recorder's own, or of an instruction that it executes in the program's place */
+		sig = called == CALLED_NOT && stop->kind == STOP_SIGNAL ? -stop->sig : 0;
+	} while (called == CALLED_RET || sig);
+	breaks_fini(&b);
+	if (called == CALLED)
+		stop->kind = STOP_BREAK;
+	return called < 0 ? -1 : 0;
+}
+
+/* The recorder may also call the function that contains `to`; the stack pointer is then another one. */
+static int run_to(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct stop *stop,
+		  struct err *e)
+{
+	struct user_regs_struct r;
+	struct trace_stop s;
+
+	for (;;) {
+		if (run_once(g, t, to->rip, stop, e))
+			return -1;
+		if (stop->kind != STOP_BREAK)
+			return 0;
+		if (trace_get_regs(t, &r, e))
+			return -1;
+		if (r.rip != to->rip || r.rsp == to->rsp || program_code_is_forbidden(&g->code, t, r.rip))
+			return 0;
+		if (trace_step(t, 0, &s, e))
+			return -1;
+	}
+}
+
+/* By single steps to a state of the program. */
+static int step_out(struct reporting *g, struct trace *t, struct stop *stop, struct err *e)
+{
+	struct user_regs_struct r;
+	struct shim_call call;
+	int sig = 0, called;
+
+	do {
+		if (trace_get_regs(t, &r, e))
+			return -1;
+		shim_frames_find_shim_call(g->in->shim_frames, &g->in->visibility, t->pid, &r, &call);
+		if (segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e))
+			return -1;
+		called = called_program(g, t, stop, e);
+		if (called == CALLED)
+			stop->kind = STOP_BREAK;
+	} while (called == CALLED_RET);
+	return called < 0 ? -1 : 0;
+}
+
+/* The event of a pthread_once itself ends the segment: no code of the program comes before it. */
+static bool is_in_once(const struct reporting *g)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return !timeline_read(g->in->seg.t->tl, g->in->n + 1, &ev, &ignored) && ev.ev.rec.kind == RLOG_ONCE;
+}
+
+/* Classifies the place where the copy stands: the end of the segment, or a state of the program. */
+static int settle(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
+{
+	struct trace_stop s;
+	uint64_t pc;
+
+	if (stop->kind == STOP_OVER)
+		return AT_END;
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	if (visibility_is_call_of_handler(&g->in->visibility, pc))
+		return trace_step(t, 0, &s, e) ? -1 : GOES_ON;
+	if (stop->kind == STOP_INTERRUPT)
+		return g->asleep >= ASLEEP_MAX && is_in_once(g) ? AT_END : NOT_FOUND;
+	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
+}
+
+/*
+ * Has the recorder begun something in which it calls a function of the program? (That of a thread is called by libc's
+ * code, to which no call returns.)
+ */
+static bool calls_program(const struct reporting *g)
+{
+	return g->r->last[g->in->seg.thread] == RLOG_ONCE_RUN || g->r->last[g->in->seg.thread] == RLOG_START;
+}
+
+/*
+ * *r: where the recorder returns to. false: not known, or it calls a function of the program before it returns. Of a
+ * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: library constructors are
+ * not told.
+ */
+static bool returns_to_program(struct reporting *g, struct trace *t, struct user_regs_struct *r)
+{
+	const struct visibility *v = &g->in->visibility;
+	struct shim_frames *o = g->in->shim_frames;
+	struct user_regs_struct here = *r;
+
+	if (calls_program(g))
+		return false;
+	if (shim_frames_caller(o, v, t->pid, r) &&
+	    (visibility_is_certain(v, r->rip) ||
+	     (segcur_is_syscall(t, r->rip - SEGCUR_SYSCALL_BYTES) && !shim_frames_hides(o, v, t->pid, r))))
+		return true;
+	*r = here;
+	return shim_frames_of_call(o, v, t->pid, r) && visibility_is_shim(v, r->rip) &&
+	       shim_frames_caller(o, v, t->pid, r) && visibility_is_certain(v, r->rip);
+}
+
+/* From inside the recorder to the program's code. */
+int segcur_native_come_out(struct reporting *g, struct trace *t, struct err *e)
+{
+	struct user_regs_struct r;
+	struct stop stop = {0};
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (visibility_is_certain(&g->in->visibility, r.rip))
+		return GOES_ON;
+	if (returns_to_program(g, t, &r)) {
+		if (run_to(g, t, &r, &stop, e))
+			return -1;
+	} else if (step_out(g, t, &stop, e)) {
+		return -1;
+	}
+	return settle(g, t, &stop, e);
+}
+
+/*
+ * The processor executes the instruction that stands here, alone. If it faults, or traps, the copy stands in the
+ * recorder's handler of that afterwards. false in *alive: that has ended it.
+ */
+static int execute(struct reporting *g, struct trace *t, bool *alive, struct err *e)
+{
+	uint64_t gadget = g->in->seg.gadget, pc;
+	struct trace_stop s;
+
+	if (trace_get_pc(t, &pc, e) || program_code_allow(&g->code, t, gadget, pc, true, e) ||
+	    trace_step(t, 0, &s, e) || (s.why == TRACE_SIGNAL && trace_step(t, s.info.si_signo, &s, e)))
+		return -1;
+	*alive = s.why != TRACE_EXITED;
+	return *alive ? program_code_allow(&g->code, t, gadget, pc, false, e) : 0;
+}
+
+/* An instruction that is not translated, or that faults as it did in the program. */
+int segcur_native_step(struct reporting *g, struct trace *t, struct err *e)
+{
+	const struct visibility *v = &g->in->visibility;
+	struct stop stop = {.kind = STOP_OVER};
+	struct user_regs_struct r;
+	uint64_t from;
+	bool alive;
+
+	g->faulted = false;
+	if (trace_get_pc(t, &from, e) || execute(g, t, &alive, e))
+		return -1;
+	if (!alive)
+		return AT_END;
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!visibility_is_shim(v, r.rip))
+		return GOES_ON;
+	/* the recorder returns to where it was, or calls a handler */
+	if (visibility_is_certain(v, from) ? run_once(g, t, 0, &stop, e) : step_out(g, t, &stop, e))
+		return -1;
+	return settle(g, t, &stop, e);
+}
+
+/* A call of the kernel. */
+static int call_kernel(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct err *e)
+{
+	uint64_t gadget = g->in->seg.gadget, pc = to->rip - SEGCUR_SYSCALL_BYTES;
+	struct stop stop = {0};
+
+	if (program_code_allow(&g->code, t, gadget, pc, true, e) || run_to(g, t, to, &stop, e) ||
+	    (stop.kind != STOP_OVER && program_code_allow(&g->code, t, gadget, pc, false, e)))
+		return -1;
+	return settle(g, t, &stop, e);
+}
+
+/* The walk has ended: the processor executes the instruction that stands here. */
+int segcur_native_step_over(struct reporting *g, struct trace *t, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (visibility_is_shim(&g->in->visibility, r.rip))
+		return segcur_native_come_out(g, t, e);
+	g->r->stepped++;
+	if (!segcur_is_syscall(t, r.rip))
+		return segcur_native_step(g, t, e);
+	r.rip += SEGCUR_SYSCALL_BYTES;
+	return call_kernel(g, t, &r, e);
+}
