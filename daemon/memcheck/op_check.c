@@ -171,6 +171,9 @@ static void note_counts(struct check *c, json_t *r)
 		show_note(r, "this recording was made by an older recorder: what libc's functions for strings read is "
 			     "checked "
 			     "in part only");
+	if (!c->m.blocks.chunks)
+		show_note(r, "the program has no block of malloc's: what an allocator of its own gives out is not "
+			     "examined");
 	if (!c->m.leaks_known)
 		show_note(r, "leaks were not searched for: the process did not exit");
 }

@@ -162,8 +162,8 @@ static bool calls_program(const struct reporting *g)
 
 /*
  * *r: where the recorder returns to. false: not known, or it calls a function of the program before it returns. Of a
- * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: library constructors are
- * not told.
+ * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: what it
+ * calls of the program before that faults, and is told.
  */
 static bool returns_to_program(struct reporting *g, struct trace *t, struct user_regs_struct *r)
 {
