@@ -6,7 +6,7 @@
  *
  * Instructions of the program and its libraries are reported. What the recorder does for the program (it calls some
  * functions of libc itself, and writes the outputs of system calls) is not, except for changes of the heap, and for
- * what calls the program back. Nor are accesses to the stack by push, pop, call and ret.
+ * what is called back of the program. Nor are accesses to the stack by push, pop, call and ret.
  */
 #ifndef FRED_INSTRUMENT_INSTRUMENT_H
 #define FRED_INSTRUMENT_INSTRUMENT_H
