@@ -3,6 +3,7 @@
  * op_replay.c: replays every process image of a recording to its end (or one of them to a position). The
  * shim compares each event, the bytes of each output and the exit status with the log.
  */
+#define LOG_DOMAIN "replay"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fdio.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/plain.h"
@@ -232,6 +234,7 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 		*e = why;
 		return -1;
 	}
+	log_info("process %u is not replayed from its fork on: %s", process, why.text);
 	branches_clear(&r->branches); /* nobody is in the root while it is written to */
 	if (!memory && make_again(r, process, flags) &&
 	    !nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
