@@ -56,6 +56,7 @@
 #define SHIM_HOLES_ADDR 0x1ef000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/preempt/ignored.h */
 #define SHIM_HOLES 512u
 #define SHIM_VDSO_ADDR 0x1efc00000000ull /* a page: see plugins/record/dispatch/vdso_image.c */
+#define SHIM_PAGES_ADDR 0x1efd00000000ull /* what is known of shared memory: see plugins/record/shm/pages.c */
 #define SHIM_HOLE_BITS 47 /* the address of such a word's object; its bytes are in the bits above */
 #define SHIM_HELD_ADDR                                                                                                 \
 	0x1ee000000000ull /* locks inside libc that thread N holds, when they are many: at + N * SIZE                  \
@@ -109,7 +110,7 @@ RLOG_AREA_FITS(SHIM_QUEUE_ADDR, RLOG_MAX_THREADS *SHIM_QUEUE_SIZE, SHIM_DIRTY_AD
 _Static_assert(SHIM_DIRTY_ADDR < SHIM_HELD_ADDR, "in ascending order");
 RLOG_AREA_FITS(SHIM_HELD_ADDR, RLOG_MAX_THREADS *SHIM_HELD_SIZE, SHIM_HOLES_ADDR);
 RLOG_AREA_FITS(SHIM_HOLES_ADDR, SHIM_HOLES * sizeof(uint64_t), SHIM_VDSO_ADDR);
-_Static_assert(SHIM_VDSO_ADDR < SHIM_HEAP_MAIN_ADDR, "in ascending order");
+_Static_assert(SHIM_VDSO_ADDR < SHIM_PAGES_ADDR && SHIM_PAGES_ADDR < SHIM_HEAP_MAIN_ADDR, "in ascending order");
 #define REPORT_HEAP_THREADS (((2ull << REPORT_HEAP_BIT) - SHIM_HEAP_ADDR) >> 32)
 _Static_assert(REPORT_HEAP_PART(SHIM_HEAP_MAIN_ADDR) && REPORT_HEAP_PART(SHIM_HEAP_ADDR), "the arenas begin there");
 _Static_assert(SHIM_HEAP_MAIN_ADDR < SHIM_HEAP_ADDR, "the first thread's arena comes first");

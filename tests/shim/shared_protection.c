@@ -30,6 +30,36 @@ static int faults(const volatile char *p)
 	return *p < 0;
 }
 
+#define HOLES 32u
+
+/* Pages between others that are not mapped: they stay so, whatever is followed of the memory that is shared. */
+static void test_holes(void)
+{
+	char *m = mmap(NULL, 2 * HOLES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *shared[HOLES];
+	int status = -1, bad = 0;
+	pid_t child;
+
+	NEED(m != MAP_FAILED);
+	for (unsigned i = 0; i < HOLES; i++)
+		shared[i] = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (unsigned i = 0; i < HOLES; i++)
+		CHECK(shared[i] != MAP_FAILED && munmap(m + (2 * i + 1) * PAGE, PAGE) == 0);
+	child = fork();
+	NEED(child >= 0);
+	shared[0][child != 0] = 1;
+	for (unsigned i = 0; i < HOLES; i++)
+		bad += !faults(m + (2 * i + 1) * PAGE);
+	CHECK(bad == 0);
+	if (!child)
+		_exit(check_status());
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(munmap(m, 2 * HOLES * PAGE) == 0);
+	for (unsigned i = 0; i < HOLES; i++)
+		CHECK(munmap(shared[i], 2 * PAGE) == 0);
+	step("pages that are not mapped");
+}
+
 /* Every other page may be read when the memory becomes shared with another process. */
 static void test_stripes(void)
 {
@@ -147,6 +177,7 @@ static void test_signal_stack(void)
 int main(void)
 {
 	NEED(signal(SIGSEGV, on_segv) != SIG_ERR);
+	test_holes();
 	test_stripes();
 	test_calls();
 	test_past_end();

@@ -82,13 +82,9 @@ static inline uint32_t pages_of(const struct mapping *m)
 	return (uint32_t)((m->hi - m->lo) / PAGE);
 }
 
-/* Zeroed memory of the recorder's own. */
-static inline void *pages_alloc(uint64_t len)
-{
-	return raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
 /* --- pages.c --- */
+/* Zeroed memory of the recorder's own. */
+void *pages_alloc(uint64_t len);
 /* Logs what differs between `was` (NULL: nothing is known) and `page`, as a change at the address `at`. */
 void pages_log(struct thr *t, const uint8_t *at, const uint8_t *page, const uint8_t *was);
 /* What is in page i, as in `now`, is known, whichever of its mappings the process looks at. */
