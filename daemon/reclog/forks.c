@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* forks.c: by which event of its parent's an image was forked. */
-#include "base/alloc.h"
+/* forks.c: where a parent's timeline ends for a child. */
 #include "reclog/timeline_priv.h"
 
 struct fork_search {

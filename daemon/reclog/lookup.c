@@ -282,6 +282,43 @@ int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s,
 	return 0;
 }
 
+/* ---- forks ---- */
+
+/* Those of one thread; at most max. `number` is that of the event with an index: the runs are gone through once. */
+static unsigned forks_of(struct timeline *tl, const struct tl_thread *t, struct timeline_fork *v, unsigned max)
+{
+	struct reader_iter it = reader_begin(t->log);
+	uint64_t run = 0, number = 0, index;
+	struct rlog_rec rec;
+	unsigned n = 0;
+
+	while (n < max && it.index <= t->events && reader_next_record(&it, &rec) == RLOG_READ_OK) {
+		if (rec.kind == RLOG_FORK && it.index <= t->events) {
+			index = it.index - 1;
+			while (run + 1 < t->nruns && tl->run_index[t->runs[run + 1]] <= index)
+				run++;
+			number = run_start(tl, t->runs[run]) + (index - tl->run_index[t->runs[run]]) + 1;
+		} else if (rec.kind == RLOG_FORKED && number) {
+			if ((int64_t)rec.op[0] >= 0)
+				v[n++] = (struct timeline_fork){(uint32_t)rec.op[1], number};
+			number = 0;
+		}
+	}
+	return n;
+}
+
+unsigned timeline_forks(struct timeline *tl, unsigned max, struct timeline_fork *v)
+{
+	struct tl_part *own = &tl->parts[tl->nparts - 1];
+	unsigned n = 0;
+
+	need_index(tl);
+	for (unsigned i = 0; i < own->nthreads; i++)
+		if (own->threads[i].nruns)
+			n += forks_of(tl, &own->threads[i], v + n, max - n);
+	return n;
+}
+
 /* ---- walk ---- */
 
 static void walk_enter_part(struct timeline_walk *w, unsigned part)

@@ -33,28 +33,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/*
- * Not where the kernel puts the program's mappings: a program that goes beyond the end of one of these would change it,
- * instead of a fault. Memory that was given back is used again when the area's end is reached.
- */
-#define TRIES 1024u
-void *pages_alloc(uint64_t len)
-{
-	static uint64_t next = SHIM_PAGES_ADDR;
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	void *p;
-
-	for (unsigned i = 0; i < TRIES && len <= SHIM_HEAP_MAIN_ADDR - SHIM_PAGES_ADDR; i++) {
-		if (len > SHIM_HEAP_MAIN_ADDR - next)
-			next = SHIM_PAGES_ADDR;
-		p = raw_mmap((void *)next, len, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, -1, 0);
-		next += (len + PAGE - 1) & ~(PAGE - 1);
-		if ((long)p != -17 /* EEXIST */)
-			return p;
-	}
-	return raw_mmap(0, len, PROT_READ | PROT_WRITE, flags, -1, 0);
-}
-
 /* ---- protection ---- */
 
 static long protection(uint8_t s)

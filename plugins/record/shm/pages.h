@@ -83,8 +83,6 @@ static inline uint32_t pages_of(const struct mapping *m)
 }
 
 /* --- pages.c --- */
-/* Zeroed memory of the recorder's own. */
-void *pages_alloc(uint64_t len);
 /* Logs what differs between `was` (NULL: nothing is known) and `page`, as a change at the address `at`. */
 void pages_log(struct thr *t, const uint8_t *at, const uint8_t *page, const uint8_t *was);
 /* What is in page i, as in `now`, is known, whichever of its mappings the process looks at. */
@@ -105,6 +103,8 @@ int pages_equal(const uint8_t *a, const uint8_t *b);
 int pages_copy_changes(uint8_t *to, const uint8_t *from);
 
 /* --- mappings.c --- */
+/* Zeroed memory of the recorder's own. */
+void *pages_alloc(uint64_t len);
 struct mapping *mapping_of(uint64_t a); /* or NULL */
 /* Threads of a parallel recording may map at once: around a change of the table, some instructions long. */
 void mappings_lock(void);
