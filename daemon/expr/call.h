@@ -68,8 +68,8 @@ int calls_check(struct gdb *g, const char *text, const struct expr_place *at, st
 /*
  * Makes the calls in process pid, a stopped copy with one thread. Afterwards it is held by ptrace, and
  * only good for looking at its memory and being killed.
- * 0: result[] is filled. 1: a call did not return, and e says why: it crashed, took or slept timeout_ms, or waits for a
- * lock whose owner does not exist in the copy.
+ * 0: result[] is filled. 1: a call did not return, and e says why: it crashed, took or slept timeout_ms (ERR_TIMEOUT),
+ * or waits for a lock whose owner does not exist in the copy.
  */
 int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e);
 

@@ -89,7 +89,7 @@ static int look(struct trace *t, struct going *g, struct err *e)
 	g->slept_ns += b ? SLICE_NS : 0;
 	if (now - g->cpu_from < g->limit_ns && g->slept_ns < g->limit_ns)
 		return 0;
-	err_set(e, ERR_NOT_FOUND, "the call did not return");
+	err_set(e, ERR_TIMEOUT, "the call did not return");
 	return 1;
 }
 

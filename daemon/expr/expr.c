@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
@@ -24,8 +25,24 @@
 #include "trace/trace.h"
 
 #define FRAMES_MAX 64
-#define CALL_TIMEOUT_MS 20000
+/*
+ * How long a call may take. The first that does not return takes all of that, as a list that has become a ring at the
+ * bad end; later ones are given up when they take much longer than all that have returned.
+ */
+#define CALL_TIMEOUT_MS 4000
+#define GDB_TIMEOUT_MS 10000
+#define LATER_MIN_MS 500
+#define LATER_MIN_GDB_MS 4000 /* of wall time, in which other processes run as well */
+#define LATER_TIMES 20
+#define OVERRUNS_MS 20000 /* all calls that did not return, in one command */
+#define OVERRUNS_GDB_MS 40000
 #define CHECKS 3 /* of what calls_still says, and of what GDB has no value for */
+
+struct expr_patience {
+	uint64_t longest_ns[2]; /* of the calls that have returned; [1]: made without GDB, of processor time */
+	uint64_t overruns_ms; /* that others took */
+	unsigned overruns;
+};
 
 static bool is_unknown_symbol(const struct err *e)
 {
@@ -190,11 +207,13 @@ int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct
 	int r;
 
 	memset(x, 0, sizeof(*x));
+	x->patience = xcalloc(1, sizeof(*x->patience));
 	x->given = xstrdup(text);
 	x->text = xstrdup(text);
 	r = try_thread(x, g, tid, e);
 	if ((r == 2 || x->unsure) && !expr_name_statics(g, text, &statics, &first)) {
 		expr_fini(x);
+		x->patience = xcalloc(1, sizeof(*x->patience));
 		x->given = xstrdup(text);
 		x->text = steal_ptr(&statics);
 		r = try_thread(x, g, tid, e);
@@ -220,6 +239,7 @@ void expr_fini(struct expr *x)
 	if (x->compiled || x->direct)
 		expr_code_fini(&x->x);
 	calls_fini(&x->calls);
+	free(x->patience);
 	free(x->absolute);
 	free(x->in_frame);
 	free(x->object);
@@ -295,6 +315,33 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 		snprintf(out->text, sizeof(out->text), "%s", agent_status_text(s));
 }
 
+static int patience_ms(const struct expr *x, int given_ms)
+{
+	const struct expr_patience *p = x->patience;
+	int first = x->direct ? CALL_TIMEOUT_MS : GDB_TIMEOUT_MS, least = x->direct ? LATER_MIN_MS : LATER_MIN_GDB_MS;
+	uint64_t ms = p ? LATER_TIMES * p->longest_ns[x->direct] / 1000000u : 0;
+	int limit = !p || !p->overruns || ms > (uint64_t)first ? first : ms < (uint64_t)least ? least : (int)ms;
+
+	return given_ms && given_ms < limit ? given_ms : limit;
+}
+
+/* -1: this was enough of them. */
+static int note_call(const struct expr *x, int limit_ms, uint64_t ns, const struct expr_value *v, struct err *e)
+{
+	struct expr_patience *p = x->patience;
+
+	if (p && v->truth != SEARCH_ERROR && ns > p->longest_ns[x->direct])
+		p->longest_ns[x->direct] = ns;
+	if (!p || !v->endless || limit_ms < LATER_MIN_MS)
+		return 0;
+	p->overruns++;
+	p->overruns_ms += (uint64_t)limit_ms;
+	if (p->overruns_ms < (x->direct ? OVERRUNS_MS : OVERRUNS_GDB_MS))
+		return 0;
+	return err_set(e, ERR_USAGE, "%s: what it calls did not return at %u positions: the search was given up",
+		       x->given, p->overruns);
+}
+
 static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct expr_value *out, struct err *e)
 {
 	static const struct agent_ops ops = {.read_mem = calls_read};
@@ -310,6 +357,7 @@ static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct e
 		snprintf(out->text, sizeof(out->text), "%.150s", why.text);
 		log_debug("%s: %s", x->text, why.text);
 		*e = why;
+		out->endless = why.kind == ERR_TIMEOUT;
 		return why.kind == ERR_KILLED ? -1 : 0;
 	}
 	s = agent_run(x->calls.code, x->calls.len, &ops, &m, &r);
@@ -423,17 +471,21 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 {
 	struct err why = {0};
 	struct call_guard guard;
+	uint64_t start = clock_ns(), ns;
 	int frame;
 
-	if (!timeout_ms)
-		timeout_ms = CALL_TIMEOUT_MS;
+	timeout_ms = patience_ms(x, timeout_ms);
 	memset(out, 0, sizeof(*out));
 	if (!expr_locals_alive(&x->locals, pid)) {
 		no_frame(out);
 		return 0;
 	}
-	if (x->direct)
-		return eval_direct(x, pid, timeout_ms, out, e);
+	if (x->direct) {
+		/* of processor time, since others may run as well */
+		if (eval_direct(x, pid, timeout_ms, out, e))
+			return -1;
+		return note_call(x, timeout_ms, trace_cpu_ns(pid, &ns, &why) ? 0 : ns, out, e);
+	}
 	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
 	call_guard_begin(&guard, g, pid);
@@ -441,8 +493,9 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	out->ended = call_guard_end(&guard, g, &why);
 	if (out->ended)
 		set_result(out, -1, false, NULL, &why);
+	out->endless = out->truth == SEARCH_ERROR && !out->ended && why.kind == ERR_TIMEOUT;
 	if (!gdb_dead(g))
-		return gdb_detach(g, e);
+		return gdb_detach(g, e) || note_call(x, timeout_ms, clock_ns() - start, out, e) ? -1 : 0;
 	*e = why;
 	return -1;
 }
@@ -519,7 +572,7 @@ static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct 
 	struct expr_value by_gdb;
 	int r;
 
-	if (!expr_locals_alive(&x->locals, t->pid)) /* nothing was called */
+	if (!expr_locals_alive(&x->locals, t->pid) || out->endless) /* nothing was called; or it does not return */
 		return 0;
 	x->direct = false;
 	r = eval_snap(x, g, t, &by_gdb, e);

@@ -38,12 +38,14 @@ struct expr {
 	/* Which values are true: by default those that are not zero; else all but `unequal_to`. */
 	bool by_value;
 	int64_t unequal_to;
+	struct expr_patience *patience; /* with its calls */
 };
 
 struct expr_value {
 	enum search_value truth;
 	bool known; /* value is meaningful (compiled expressions) */
 	bool invalid; /* SEARCH_ERROR, and in any state of the program, since GDB does not accept it */
+	bool endless; /* SEARCH_ERROR: its call did not return within the limit */
 	bool ended; /* SEARCH_ERROR: the copy was killed here, because its call would have waited for ever */
 	int64_t value;
 	char text[160]; /* as GDB prints it; with SEARCH_ERROR: why it has none */
@@ -77,7 +79,8 @@ bool expr_is_still(const struct expr *x);
 /*
  * Evaluates any expression in pid, a copy of the process that the caller kills afterwards; with GDB if need be. An
  * expression without a value is a result (SEARCH_ERROR); -1: GDB failed.
- * timeout_ms: of a call into the program, 0: the default; a call that does not return has no value.
+ * timeout_ms: of a call into the program, 0: the default; a call that does not return has no value. The default becomes
+ * less once one did not return, and after many of them it is an error (ERR_USAGE).
  */
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e);
