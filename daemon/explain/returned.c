@@ -155,6 +155,16 @@ static char *call_text(struct inspect *p, const char *type, const struct user_re
 	return buf_steal(&b);
 }
 
+/* p is at the function's first instruction. Has the compiler made it of another one, without some of its arguments? Its
+ * symbol has a suffix then, as in "make.isra.0". */
+static bool is_clone(struct inspect *p)
+{
+	cleanup_free char *command = str_fmt("info symbol 0x%llx", (unsigned long long)p->frames[0].addr), *text = NULL;
+	struct err ignored;
+
+	return gdb_console(p->x->g, command, &text, &ignored) || !text || memchr(text, '.', strcspn(text, " \n"));
+}
+
 /*
  * To the call of the function that returned it. *text, *kinds: the call, as of call_text, *bad: the position. 0; 1:
  * that is not known; -1.
@@ -182,7 +192,8 @@ static int to_call(struct explain *x, char **text, char owner[128], struct kinds
 	}
 	/* at the function's first instruction */
 	command = str_fmt("whatis %s", inspect_function(&p, 0));
-	if (r.rsp != x->returned.slot || gdb_console(x->g, command, &type, &ignored) || !str_starts(type, "type = "))
+	if (r.rsp != x->returned.slot || is_clone(&p) || gdb_console(x->g, command, &type, &ignored) ||
+	    !str_starts(type, "type = "))
 		got = 1;
 	if (!got) {
 		type[strcspn(type, "\n")] = '\0';
