@@ -417,7 +417,7 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		break;
 	case REPORT_READ:
 		if (i->ops->read)
-			i->ops->read(i->ctx, i, v[1], v[2]);
+			i->ops->read(i->ctx, i, v[1], v[2], (v[0] & REPORT_PC_MASK) != 0);
 		break;
 	case REPORT_VALUES:
 		if (i->ops->values)

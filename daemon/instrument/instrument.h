@@ -106,7 +106,7 @@ struct instrument_ops {
 	/* The recorder has written to this memory. */
 	void (*written)(void *ctx, struct instrument *i, uint64_t addr, uint64_t len);
 	/* A system call, or libc for the recorder, reads here. Older recorders do not tell it. */
-	void (*read)(void *ctx, struct instrument *i, uint64_t addr, uint64_t len);
+	void (*read)(void *ctx, struct instrument *i, uint64_t addr, uint64_t len, bool by_libc);
 	/*
 	 * May be NULL: then access() is told of all accesses in [lo, hi). Else only of those that the shadow that this
 	 * has written does not allow, with hits that are not those of the position: see instrument_ask. As the shadow

@@ -338,9 +338,10 @@ static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len
 	by_call(m, addr, len, true);
 }
 
-static void read_(void *ctx, struct instrument *i, uint64_t addr, uint64_t len)
+static void read_(void *ctx, struct instrument *i, uint64_t addr, uint64_t len, bool by_libc)
 {
 	(void)i;
+	(void)by_libc;
 	by_call(ctx, addr, len, false);
 }
 

@@ -197,7 +197,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 		one_way(r, a, mark == MARK_PROGRAM, true);
 }
 
-/* The buffer of a system call. */
+/* The buffer of a system call, or of a function of libc that the recorder has called. */
 static void by_kernel(struct racecheck *r, uint64_t addr, uint64_t len, bool writes)
 {
 	const struct instrument_frame *f = racecheck_call(r);
@@ -214,6 +214,14 @@ static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len
 {
 	(void)i;
 	by_kernel(ctx, addr, len, true);
+}
+
+/* What system calls read is known from their records: kernel.h. */
+static void read_(void *ctx, struct instrument *i, uint64_t addr, uint64_t len, bool by_libc)
+{
+	(void)i;
+	if (by_libc)
+		by_kernel(ctx, addr, len, false);
 }
 
 static void soon(void *ctx, uint64_t addr, bool far)
@@ -518,6 +526,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 						  .sync = on_sync,
 						  .calls_back = calls_back,
 						  .written = written,
+						  .read = read_,
 						  .locals = true,
 						  .ended = ended,
 						  .cancelled = cancelled};

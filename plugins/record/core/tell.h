@@ -28,10 +28,10 @@ static inline void shim_tell_written(const void *p, uint64_t n)
 }
 
 /* The same of what is read. */
-static inline void shim_tell_read(const void *p, uint64_t n)
+static inline void shim_tell_read(const void *p, uint64_t n, int by_libc)
 {
 	if (__builtin_expect(shim_report != 0, 0) && report_knows(shim_report, REPORT_READ))
-		shim_tell(REPORT_READ, 0, (uint64_t)p, n);
+		shim_tell(REPORT_READ, (uint64_t)by_libc, (uint64_t)p, n);
 }
 
 #endif

@@ -78,7 +78,7 @@ static void reads_text(const char *text, long most)
 
 	while ((most < 0 || n < (size_t)most) && text[n])
 		n++;
-	shim_tell_read(text, n + (most < 0 || n < (size_t)most));
+	shim_tell_read(text, n + (most < 0 || n < (size_t)most), 1);
 }
 
 /* The precision is of bytes, of which a wide character takes at least one. */
@@ -90,7 +90,7 @@ static void reads_wide(const wchar_t *text, long most)
 		return;
 	while (text[n])
 		n++;
-	shim_tell_read(text, (n + 1) * sizeof(*text));
+	shim_tell_read(text, (n + 1) * sizeof(*text), 1);
 }
 
 /* false: it is not known what comes after it. */

@@ -15,7 +15,7 @@
 
 static void reads_string(const char *s)
 {
-	shim_tell_read(s, strlen(s) + 1);
+	shim_tell_read(s, strlen(s) + 1, 1);
 }
 
 /* Of a line that has zeros inside, the part before the first of them. */
@@ -48,7 +48,7 @@ FILE_TELLS(int, fputs, (const char *s, FILE *f), f, (s, f), reads_string(s))
 FILE_TELLS(int, puts, (const char *s), stdout, (s), reads_string(s))
 FILE_CALL(int, putw, (int w, FILE *f), f, (w, f))
 FILE_TELLS(size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), f, (p, size, n, f),
-	   shim_tell_read(p, ret *size))
+	   shim_tell_read(p, ret *size, 1))
 FILE_TELLS(size_t, fread, (void *p, size_t size, size_t n, FILE *f), f, (p, size, n, f),
 	   shim_tell_written(p, ret *size))
 FILE_TELLS(size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f), f, (p, room, size, n, f),
@@ -86,7 +86,7 @@ LINE_CALL(__getdelim, (char **line, size_t *n, int delim, FILE *f), (line, n, de
 FILE_CALL(wint_t, fputwc, (wchar_t c, FILE *f), f, (c, f))
 FILE_CALL(wint_t, putwc, (wchar_t c, FILE *f), f, (c, f))
 FILE_CALL(wint_t, putwchar, (wchar_t c), stdout, (c))
-FILE_TELLS(int, fputws, (const wchar_t *s, FILE *f), f, (s, f), shim_tell_read(s, wide_bytes(s)))
+FILE_TELLS(int, fputws, (const wchar_t *s, FILE *f), f, (s, f), shim_tell_read(s, wide_bytes(s), 1))
 FILE_CALL(wint_t, fgetwc, (FILE * f), f, (f))
 FILE_CALL(wint_t, getwc, (FILE * f), f, (f))
 FILE_CALL(wint_t, getwchar, (void), stdin, ())

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* blocks.c: a block of the heap that is used, copied to and freed without order. */
+/* blocks.c: a block of the heap that is used, written out, copied to and freed without order. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +24,13 @@ static void *uses(void *arg)
 	return arg;
 }
 
+static void *writes_out(void *arg)
+{
+	nap(10);
+	fprintf(stderr, "%d %.40s\n", 1, block); /* RACE: - */
+	return arg;
+}
+
 static void *copies(void *arg)
 {
 	nap(20);
@@ -39,13 +47,13 @@ static void *frees(void *arg)
 
 int main(void)
 {
-	void *(*f[])(void *) = {uses, copies, frees};
-	pthread_t t[3];
+	void *(*f[])(void *) = {uses, writes_out, copies, frees};
+	pthread_t t[4];
 
 	block = malloc(64); /* ALLOC */
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		pthread_create(&t[i], NULL, f[i], NULL);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 	return 0;
 }
