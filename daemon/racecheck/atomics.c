@@ -255,10 +255,10 @@ static bool has_order(const struct token *k)
 }
 
 /*
- * After the name of a function: is relaxed order the only one that its arguments name, and is at most one of them
- * atomic? Goes behind them.
+ * After the name of a function with so many orders: are they all relaxed, and is at most one of its arguments atomic?
+ * Goes behind them.
  */
-static bool is_relaxed(struct scan *t, const struct atomics *a, const struct atomics *b)
+static bool is_relaxed(struct scan *t, unsigned orders, const struct atomics *a, const struct atomics *b)
 {
 	struct token k = next(t);
 	unsigned relaxed = 0, objects = 0;
@@ -276,7 +276,7 @@ static bool is_relaxed(struct scan *t, const struct atomics *a, const struct ato
 		else if (begins(&k, "memory_order") || begins(&k, "__ATOMIC_"))
 			return false;
 	}
-	return !deep && relaxed == 1;
+	return !deep && relaxed == orders;
 }
 
 bool atomics_relaxed(const struct atomics *a, const struct atomics *b, const char *line, size_t len)
@@ -287,7 +287,10 @@ bool atomics_relaxed(const struct atomics *a, const struct atomics *b, const cha
 
 	while ((k = next(&t)).n) {
 		if (k.word && has_order(&k)) {
-			if (found || !is_relaxed(&t, a, b))
+			/* the other one is of a comparison that fails */
+			unsigned orders = memmem(k.s, k.n, "compare_exchange", 16) ? 2 : 1;
+
+			if (found || !is_relaxed(&t, orders, a, b))
 				return false;
 			found = true;
 		} else if (k.word && (is_call(&k) || has(a, &k) || (b && has(b, &k)))) {

@@ -97,22 +97,25 @@ static void relaxed(void **state)
 	static const struct {
 		const char *line;
 		bool is;
-	} lines[] = {{"while (!atomic_load_explicit(&n, memory_order_relaxed))", true},
-		     {"x = __atomic_load_n(&p->n, __ATOMIC_RELAXED) + 1;", true},
-		     {"if (flag && atomic_load_explicit(&n, memory_order_relaxed))", false},
-		     {"atomic_load_explicit(&n, memory_order_relaxed) + atomic_load(&m)", false},
-		     {"atomic_load_explicit(&n, x ? memory_order_acquire : memory_order_relaxed)", false},
-		     {"atomic_load_explicit(&n,", false},
-		     {"atomic_load_explicit(&n, order)", false},
-		     {"atomic_load(&n) /* memory_order_relaxed */", false},
-		     {"atomic_store_explicit(&flag, 1, memory_order_relaxed);", true},
-		     {"atomic_fetch_add_explicit(&flag, 1, memory_order_relaxed);", true},
-		     {"__atomic_add_fetch(&n, 1, __ATOMIC_RELAXED);", true},
-		     {"atomic_store_explicit(&n, flag ? flag : 1, memory_order_relaxed);", false},
-		     {"atomic_compare_exchange_weak_explicit(&n, &m, 1, memory_order_relaxed, memory_order_relaxed);",
-		      false},
-		     {"atomic_fetch_add(&flag, 1);", false},
-		     {"atomic_store_explicit(&flag, 1, memory_order_release);", false}};
+	} lines[] = {
+		{"while (!atomic_load_explicit(&n, memory_order_relaxed))", true},
+		{"x = __atomic_load_n(&p->n, __ATOMIC_RELAXED) + 1;", true},
+		{"if (flag && atomic_load_explicit(&n, memory_order_relaxed))", false},
+		{"atomic_load_explicit(&n, memory_order_relaxed) + atomic_load(&m)", false},
+		{"atomic_load_explicit(&n, x ? memory_order_acquire : memory_order_relaxed)", false},
+		{"atomic_load_explicit(&n,", false},
+		{"atomic_load_explicit(&n, order)", false},
+		{"atomic_load(&n) /* memory_order_relaxed */", false},
+		{"atomic_store_explicit(&flag, 1, memory_order_relaxed);", true},
+		{"atomic_fetch_add_explicit(&flag, 1, memory_order_relaxed);", true},
+		{"__atomic_add_fetch(&n, 1, __ATOMIC_RELAXED);", true},
+		{"atomic_store_explicit(&n, flag ? flag : 1, memory_order_relaxed);", false},
+		{"atomic_compare_exchange_weak_explicit(&n, &m, 1, memory_order_relaxed, memory_order_relaxed);", true},
+		{"atomic_compare_exchange_weak_explicit(&n, &m, 1, memory_order_acquire, memory_order_relaxed);",
+		 false},
+		{"atomic_compare_exchange_weak_explicit(&n, &m, 1, order, memory_order_relaxed);", false},
+		{"atomic_fetch_add(&flag, 1);", false},
+		{"atomic_store_explicit(&flag, 1, memory_order_release);", false}};
 	static const char text[] = "atomic_int flag;";
 	struct atomics a = {0};
 
