@@ -25,6 +25,7 @@
 #define AGAIN_NS 1000000l /* when that was inside the shim */
 #define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
 #define SPUN_NS 500000u /* the same of one that spins */
+#define SPUN_CHAOS_NS 3000000u /* longer than those do that spin a while before they wait in a call */
 /* Of CPU time without an event: a thread that only waited for a processor does not compute. */
 #define LEAST_NS 1000000u
 /* Where a whole machine stands still, its processes' CPU time goes on: part of it is measured once more, on its own. */
@@ -227,8 +228,8 @@ static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 static void sample(struct thr *t, const ucontext_t *uc)
 {
 	t->preempt.sampled = 0;
-	if (t->preempt.due || t->depth || t->blocking || !t->gil.on || interrupt_in_shim(uc) || !computes(t, SPUN_NS) ||
-	    !spin_here(uc))
+	if (t->preempt.due || t->depth || t->blocking || !t->gil.on || interrupt_in_shim(uc) ||
+	    (G.chaos && chaos_ops.runs(t)) || !computes(t, G.chaos ? SPUN_CHAOS_NS : SPUN_NS) || !spin_here(uc))
 		return;
 	t->preempt.due = t->preempt.spins = 1;
 }

@@ -16,7 +16,7 @@
  *    in the others computations are stepped and interrupted (chaos_step.c).
  *  - A thread is held for one to some ten thousand events of others, small numbers as likely as large ones; so is a
  *    thread that sleeps: a program that relies on a sleep to be long enough fails in some runs. If all threads are
- *    held, the one whose hold ends first goes on.
+ *    held, the one whose hold ends first goes on; so does each when the others only poll.
  */
 #include "record/sched/chaos.h"
 #include "record/core/memory.h"
@@ -38,6 +38,9 @@
 #define SLEEP_NS 200000000ull /* total time for which threads may be kept waiting for others that sleep */
 #define MANY 1000u
 #define RARE 64u /* events at a place, until a thread is held there, where it is held in other ways */
+#define POLLS 256u /* events at places that are passed again and again: of threads that wait for one that is held */
+#define POLL_TURN 64u /* of those, until another thread has the turn */
+#define SPUN 4u /* a thread that spins again and again is held for 2^this events */
 #define FRAMES_WORDS 128u /* of the recorder's own frames */
 #define CALLERS_WORDS 64u
 #define LIBRARY_WORDS 256u /* of a library's frames */
@@ -49,6 +52,7 @@ static struct {
 	uint64_t random;
 	uint64_t text_lo, text_size; /* the program's */
 	uint64_t events;
+	uint64_t news; /* events until a thread was held, or came to a place where few had been */
 	uint64_t sleep_ns; /* left */
 	uint32_t points; /* events until the turn changes */
 	uint32_t pace, cold, stops, watches; /* parameters of the run */
@@ -90,6 +94,12 @@ static uint32_t any_size(uint32_t n)
 static void hold(uint32_t ordinal)
 {
 	chaos.held[ordinal] = chaos.events + (chaos_random(3) ? any_size(HOLDS) : LONG);
+	chaos.news = chaos.events;
+}
+
+static int is_held(uint32_t ordinal)
+{
+	return chaos.held[ordinal] > chaos.events && chaos.events - chaos.news < POLLS;
 }
 
 static void find_text(void)
@@ -219,7 +229,17 @@ static uint32_t comes(const struct thr *t, int before)
 
 	if (n == 1)
 		see(t);
+	if (n < RARE)
+		chaos.news = chaos.events;
 	return n;
+}
+
+/* The owner, or those that take turns, may wait for a thread that does not run. */
+static int only_polls(void)
+{
+	uint64_t n = chaos.events - chaos.news;
+
+	return n && n % POLL_TURN == 0;
 }
 
 int chaos_due(struct thr *t, int before)
@@ -228,7 +248,7 @@ int chaos_due(struct thr *t, int before)
 	chaos.holds = G.mt && one_in(chaos.cold, comes(t, before));
 	chaos_ops.event(t);
 	if (--chaos.points)
-		return chaos.holds;
+		return chaos.holds || only_polls();
 	chaos.points = any_size(chaos.pace + 1);
 	if (chaos.pace < NEVER && chaos_random(EPOCH) == 0)
 		chaos.pace = chaos_random(PACES);
@@ -241,7 +261,7 @@ static uint32_t sort_out(const uint32_t *waiting, uint32_t n, uint32_t *free)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (chaos.held[waiting[i]] <= chaos.events)
+		if (!is_held(waiting[i]))
 			free[count++] = i;
 	}
 	return count;
@@ -283,7 +303,7 @@ uint32_t chaos_choose(uint32_t owner, const uint32_t *waiting, uint32_t n)
 	uint32_t free[CHAOS_CHOICE], count = sort_out(waiting, n, free);
 
 	if (!count)
-		return chaos.held[owner] <= chaos.events ? CHAOS_STAY : first_of_all(owner, waiting, n);
+		return !is_held(owner) ? CHAOS_STAY : first_of_all(owner, waiting, n);
 	if (chaos.holds)
 		hold(owner);
 	return free[chaos_random(count)];
@@ -333,10 +353,14 @@ uint32_t chaos_idled(const uint32_t *waiting, uint32_t n)
 
 void chaos_spun(uint32_t owner)
 {
-	if (chaos_ops.holds(owner))
+	if (chaos_ops.holds(owner)) {
 		chaos.held[owner] = chaos.events + LONG;
-	else
+		chaos.news = chaos.events;
+	} else if (one_in(1, times(chaos.seen, ~(uint64_t)owner))) {
 		hold(owner);
+	} else {
+		chaos.held[owner] = chaos.events + any_size(SPUN + 1);
+	}
 }
 
 void chaos_sleeps(struct thr *t, uint64_t ns)

@@ -29,6 +29,7 @@
 #define PATIENCE_MAX 100000000l /* ns without an event: a spin-wait; less while there are many */
 #define PATIENCE_MIN 5000000l
 #define PATIENCE_CHAOS 50000000l /* always: the schedule is not to depend on the time */
+#define LOOK_CHAOS 1000000l /* of one that spins it does not, in which round it is interrupted */
 #define LOOK_MIN 250000l /* ns: is it a spin-wait for certain? */
 #define LOOKS_MIN 8
 #define CALM_TURNS 32u
@@ -218,7 +219,7 @@ static int watchdog(struct thr *t, int patient)
 		interrupt_poke(o);
 		if (gil.patience > PATIENCE_MIN && !G.chaos)
 			gil.patience /= 2;
-	} else if (same) {
+	} else if (same && !(G.chaos && chaos_ops.runs(o))) {
 		interrupt_sample(o);
 	}
 	gil.seen_turns = gil.turns;
@@ -254,8 +255,10 @@ static long next_look(const struct thr *t, long waited)
 {
 	long left = gil.patience - waited;
 
-	if (chaos() || !is_last(t))
+	if (!is_last(t))
 		return gil.patience;
+	if (chaos())
+		return left > LOOK_CHAOS ? LOOK_CHAOS : left;
 	if (waited < LOOKS_MIN * LOOK_MIN)
 		return LOOK_MIN;
 	return left > waited ? waited : left > LOOK_MIN ? left : LOOK_MIN;
@@ -272,7 +275,7 @@ static void wait_go(struct thr *t)
 			if (gil.idle)
 				end_idling();
 			else
-				waited = watchdog(t, chaos() || waited + look >= gil.patience) ? waited + look : 0;
+				waited = watchdog(t, waited + look >= gil.patience) ? waited + look : 0;
 			if (waited >= gil.patience)
 				waited = 0;
 		}
