@@ -7,42 +7,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/maps.h"
 #include "base/str.h"
 #include "expr/altered.h"
 #include "expr/casts.h"
 #include "expr/containers.h"
 #include "expr/expr_float.h"
 #include "expr/libc_calls.h"
+#include "expr/patience.h"
 #include "expr/rewrite.h"
 #include "expr/statics.h"
 #include "rlog/rlog.h"
 #include "trace/trace.h"
 
 #define FRAMES_MAX 64
-/*
- * How long a call may take. The first that does not return takes all of that, as a list that has become a ring at the
- * bad end; later ones are given up when they take much longer than all that have returned.
- */
-#define CALL_TIMEOUT_MS 4000
-#define GDB_TIMEOUT_MS 10000
-#define LATER_MIN_MS 500
-#define LATER_MIN_GDB_MS 4000 /* of wall time, in which other processes run as well */
-#define LATER_TIMES 20
-#define OVERRUNS_MS 20000 /* all calls that did not return, in one command */
-#define OVERRUNS_GDB_MS 40000
 #define CHECKS 3 /* of what calls_still says, and of what GDB has no value for */
-
-struct expr_patience {
-	uint64_t longest_ns[2]; /* of the calls that have returned; [1]: made without GDB, of processor time */
-	uint64_t overruns_ms; /* that others took */
-	unsigned overruns;
-};
 
 static bool is_unknown_symbol(const struct err *e)
 {
@@ -207,13 +189,13 @@ int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct
 	int r;
 
 	memset(x, 0, sizeof(*x));
-	x->patience = xcalloc(1, sizeof(*x->patience));
+	x->patience = patience_new();
 	x->given = xstrdup(text);
 	x->text = xstrdup(text);
 	r = try_thread(x, g, tid, e);
 	if ((r == 2 || x->unsure) && !expr_name_statics(g, text, &statics, &first)) {
 		expr_fini(x);
-		x->patience = xcalloc(1, sizeof(*x->patience));
+		x->patience = patience_new();
 		x->given = xstrdup(text);
 		x->text = steal_ptr(&statics);
 		r = try_thread(x, g, tid, e);
@@ -313,33 +295,6 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 			 (unsigned long long)out->words.fault_addr);
 	else
 		snprintf(out->text, sizeof(out->text), "%s", agent_status_text(s));
-}
-
-static int patience_ms(const struct expr *x, int given_ms)
-{
-	const struct expr_patience *p = x->patience;
-	int first = x->direct ? CALL_TIMEOUT_MS : GDB_TIMEOUT_MS, least = x->direct ? LATER_MIN_MS : LATER_MIN_GDB_MS;
-	uint64_t ms = p ? LATER_TIMES * p->longest_ns[x->direct] / 1000000u : 0;
-	int limit = !p || !p->overruns || ms > (uint64_t)first ? first : ms < (uint64_t)least ? least : (int)ms;
-
-	return given_ms && given_ms < limit ? given_ms : limit;
-}
-
-/* -1: this was enough of them. */
-static int note_call(const struct expr *x, int limit_ms, uint64_t ns, const struct expr_value *v, struct err *e)
-{
-	struct expr_patience *p = x->patience;
-
-	if (p && v->truth != SEARCH_ERROR && ns > p->longest_ns[x->direct])
-		p->longest_ns[x->direct] = ns;
-	if (!p || !v->endless || limit_ms < LATER_MIN_MS)
-		return 0;
-	p->overruns++;
-	p->overruns_ms += (uint64_t)limit_ms;
-	if (p->overruns_ms < (x->direct ? OVERRUNS_MS : OVERRUNS_GDB_MS))
-		return 0;
-	return err_set(e, ERR_USAGE, "%s: what it calls did not return at %u positions: the search was given up",
-		       x->given, p->overruns);
 }
 
 static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct expr_value *out, struct err *e)
@@ -481,10 +436,9 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 		return 0;
 	}
 	if (x->direct) {
-		/* of processor time, since others may run as well */
 		if (eval_direct(x, pid, timeout_ms, out, e))
 			return -1;
-		return note_call(x, timeout_ms, trace_cpu_ns(pid, &ns, &why) ? 0 : ns, out, e);
+		return patience_note(x, timeout_ms, trace_cpu_ns(pid, &ns, &why) ? 0 : ns, out, e);
 	}
 	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
@@ -495,7 +449,7 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 		set_result(out, -1, false, NULL, &why);
 	out->endless = out->truth == SEARCH_ERROR && !out->ended && why.kind == ERR_TIMEOUT;
 	if (!gdb_dead(g))
-		return gdb_detach(g, e) || note_call(x, timeout_ms, clock_ns() - start, out, e) ? -1 : 0;
+		return gdb_detach(g, e) || patience_note(x, timeout_ms, clock_ns() - start, out, e) ? -1 : 0;
 	*e = why;
 	return -1;
 }
@@ -592,26 +546,6 @@ static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct 
 	expr_code_fini(&x->x);
 	*out = by_gdb;
 	return 0;
-}
-
-/* A child of this process. One that a call into it has ended is no such case. */
-static bool was_killed(pid_t pid)
-{
-	siginfo_t info = {0};
-
-	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL))
-		return false;
-	if (info.si_pid)
-		return info.si_code == CLD_KILLED && info.si_status == SIGKILL;
-	/* as long as threads of it are held, the kernel does not tell of its end */
-	return maps_is_dead(pid) && WIFSIGNALED(maps_end_status(pid)) && WTERMSIG(maps_end_status(pid)) == SIGKILL;
-}
-
-int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e)
-{
-	return v->truth == SEARCH_ERROR && !v->ended && was_killed(pid)
-		       ? err_set(e, ERR_KILLED, "process %d was killed", (int)pid)
-		       : 0;
 }
 
 /* By running the calls in a copy, and the first times by interpreting them too: the two have to agree. */
