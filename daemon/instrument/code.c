@@ -35,6 +35,13 @@ static void see(struct code *c, const struct mapping *v)
 					     .path = xstrdup(v->path)};
 }
 
+/* A compiler's, which comes and goes as it likes, and is decoded anew anyway; a copy's translated code is such memory,
+ * too. */
+static bool is_written(const struct code_mapping *m)
+{
+	return m->changes && !m->inode;
+}
+
 int code_see(struct code *c, pid_t pid, struct err *e)
 {
 	cleanup_maps struct maps maps = {0};
@@ -50,7 +57,7 @@ int code_see(struct code *c, pid_t pid, struct err *e)
 		if (v.exec)
 			see(c, &v);
 	for (size_t k = 0; !maps_is_dead(pid) && k < before; k++)
-		if (!c->v[k].seen && !c->v[k].until) {
+		if (!c->v[k].seen && !c->v[k].until && !is_written(&c->v[k])) {
 			c->v[k].until = c->now + 1;
 			gone = 1;
 		}
