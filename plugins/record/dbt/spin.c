@@ -380,7 +380,7 @@ static int waits_at(struct loop *l, uint64_t at)
 /* Is this where a call of the function that `at` is in returns to? */
 static int returns_from(uint64_t to, uint64_t at)
 {
-	const uint8_t *p = (const uint8_t *)to - CALL_BYTES;
+	const uint8_t *p = (const uint8_t *)(to - CALL_BYTES);
 	int32_t off;
 
 	if (to < CALL_BYTES || !is_text(p) || *p != 0xe8)
