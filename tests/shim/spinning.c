@@ -83,6 +83,25 @@ static void *seqlock(void *arg)
 	return NULL;
 }
 
+/*
+ * The words on top of the stack are no return addresses, but the address of a block of the heap's and one behind it
+ * where there is no memory.
+ */
+static void *beside_addresses(void *arg)
+{
+	char *block = malloc(8), *nowhere = block + (1ull << 35);
+	long rounds = 100000000;
+
+	__asm__ volatile("sub $128, %%rsp\n	push %1\n	push %2\n"
+			 "1:	mov (%%rsp), %%rax\n	xor %%rax, %%rcx\n	sub $1, %0\n	jne 1b\n"
+			 "	add $144, %%rsp"
+			 : "+r"(rounds)
+			 : "r"(block), "r"(nowhere)
+			 : "rax", "rcx", "cc", "memory");
+	free(block);
+	return arg;
+}
+
 static void run(void *(*body)(void *))
 {
 	pthread_t t[2];
@@ -104,6 +123,7 @@ int main(void)
 	CHECK(shared == 10000);
 	run(seqlock);
 	printf("seqlock %ld %d\n", pair[0], atomic_load(&sequence));
+	run(beside_addresses);
 	step("spinning");
 	return check_status();
 }

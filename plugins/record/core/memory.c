@@ -49,19 +49,22 @@ static int is_word(uintptr_t a)
 	return raw4(SYS_rt_sigprocmask, ~0l, a & ~7ull, 0, 8) != -14 /* EFAULT */;
 }
 
-/* Memory that the kernel would find bad must not crash us: such a call fails with EFAULT by itself. */
-int sys_readable(const void *p, size_t n)
+int sys_mapped(const void *p, size_t n)
 {
 	uintptr_t a = (uintptr_t)p, last = a + n - 1;
 
-	if (!p || !n)
+	if (!p || !n || a < 4096 || last < a)
 		return 0;
-	if (a < 4096 || last < a)
-		return 0;
-	if (sys_plain_memory(p) || (a >= constants.lo && last < constants.hi))
+	if (a >= constants.lo && last < constants.hi)
 		return 1;
 	for (; a <= last; a = (a & ~4095ull) + 4096)
 		if (!is_word(a))
 			return 0;
 	return 1;
+}
+
+/* Memory that the kernel would find bad must not crash us: such a call fails with EFAULT by itself. */
+int sys_readable(const void *p, size_t n)
+{
+	return (n && (uintptr_t)p + n > (uintptr_t)p && sys_plain_memory(p)) || sys_mapped(p, n);
 }

@@ -72,10 +72,10 @@ static int find_frame(struct loop *l, const uint8_t *back, unsigned up)
 	return (int)l->nframes++;
 }
 
-/* What a jump leads to that is not taken may be anywhere. */
+/* What a jump leads to that is not taken may be anywhere, and so may what is taken for a return address. */
 static int is_text(const uint8_t *at)
 {
-	return sys_readable(at, INSN_MOST);
+	return sys_mapped(at, INSN_MOST);
 }
 
 /* From node k on to this one. There may be too many: then the way ends here. */
@@ -365,10 +365,15 @@ static int inner_waits(struct loop *l)
 /* There may be a loop that waits in one that does more. */
 static int waits_inside(struct loop *l)
 {
+	uint64_t whole = 0;
+
 	for (unsigned k = 0; k < l->n; k++)
-		for (unsigned j = 0; j < l->node[k].nnext; j++)
-			if (narrow(l, k, l->node[k].next[j]) && inner_waits(l))
+		whole |= (uint64_t)l->node[k].in_loop << k;
+	for (unsigned k = 0; k < l->n; k++) {
+		for (unsigned j = 0; j < l->node[k].nnext && whole >> k & 1; j++)
+			if (whole >> l->node[k].next[j] & 1 && narrow(l, k, l->node[k].next[j]) && inner_waits(l))
 				return 1;
+	}
 	return 0;
 }
 
@@ -394,7 +399,7 @@ static int waits_above(struct loop *l, uint64_t slot, uint64_t at)
 {
 	uint64_t back;
 
-	if (!sys_readable((const void *)slot, sizeof(back)))
+	if (!sys_mapped((const void *)slot, sizeof(back)))
 		return 0;
 	memcpy(&back, (const void *)slot, sizeof(back));
 	return returns_from(back, at) && waits_at(l, back);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-int sys_readable(const void *p, size_t n)
+int sys_mapped(const void *p, size_t n)
 {
 	(void)n;
 	return p != NULL;
