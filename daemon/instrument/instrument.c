@@ -13,9 +13,8 @@
 static void decode(struct instrument *i, struct instrument_insn *x)
 {
 	uint8_t code[INSN_BYTES];
-	size_t n;
-
 	uint64_t sum = 0;
+	size_t n;
 
 	n = trace_read_some(i->t->pid, x->pc, code, sizeof(code));
 	for (size_t k = 0; k < n; k++)
@@ -30,7 +29,7 @@ static void decode(struct instrument *i, struct instrument_insn *x)
 /* What may be rewritten is looked at again in each segment. */
 static void decode_first(struct instrument *i, struct instrument_insn *x)
 {
-	const struct code_mapping *m = code_at(&i->code, x->pc, i->code.now);
+	const struct code_mapping *m = code_use(&i->code, x->pc);
 
 	x->changes = m && m->changes;
 	decode(i, x);
@@ -461,7 +460,7 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	i->between = true;
 	i->t = t;
 	i->in = in;
-	i->sees_code |= !i->code.n || !segcur_report_keeps_code(in->seg.t, i->event);
+	i->sees_code |= !i->code.now_there.n || !segcur_report_keeps_code(in->seg.t, i->event);
 	return i->ops->begun ? i->ops->begun(i->ctx, i, t, e) : 0;
 }
 

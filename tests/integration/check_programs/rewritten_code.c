@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-static const unsigned char inside[] = {0xc6, 0x47, 0x0f, 0x01, 0xc3}; /* movb $1, 15(%rdi); ret */
-static const unsigned char outside[] = {0xc6, 0x47, 0x10, 0x01, 0xc3}; /* movb $1, 16(%rdi); ret */
+static const unsigned char reads[] = {0x8b, 0x47, 0x0e, 0xc3}; /* mov 14(%rdi), %eax; ret */
+static const unsigned char writes[] = {0xc7, 0x47, 0x0d, 0x01, 0, 0, 0, 0xc3}; /* movl $1, 13(%rdi); ret */
 
 int main(void)
 {
@@ -15,10 +14,10 @@ int main(void)
 	char *p = malloc(16);
 
 	memcpy(&call, &code, sizeof(call));
-	memcpy(code, inside, sizeof(inside));
+	memcpy(code, reads, sizeof(reads));
 	call(p);
-	getppid();
-	memcpy(code, outside, sizeof(outside));
+	mprotect(code, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+	memcpy(code, writes, sizeof(writes));
 	call(p);
 	free(p);
 	return 0;
