@@ -152,15 +152,16 @@ const struct code_mapping *code_use(struct code *c, uint64_t addr)
 
 const struct code_mapping *code_at(const struct code *c, uint64_t addr, uint32_t state)
 {
-	const struct code_mapping *m;
+	const struct code_mapping *m = there(c, addr);
 
+	if (m && state >= m->from)
+		return m;
 	for (size_t k = 0; k < c->gone.n; k++) {
 		m = &c->gone.v[k];
 		if (addr >= m->lo && addr < m->hi && state >= m->from && state < m->until)
 			return m;
 	}
-	m = there(c, addr);
-	return m && state >= m->from ? m : NULL;
+	return NULL;
 }
 
 bool code_is_same(const struct code *c, uint64_t addr, uint32_t a, uint32_t b)

@@ -13,9 +13,6 @@
 
 #include "base/str.h"
 
-#define SAME_FRAMES 4 /* two findings whose innermost frames are the same are one */
-#define FINDINGS_MAX 2000
-
 /* ---- where it is ---- */
 
 /* pc 0: in the recorder's function that was called last. */
@@ -51,20 +48,26 @@ static struct moment here(struct memcheck *m, uint64_t pc, uint64_t hits)
 
 /* ---- findings ---- */
 
-static bool same_stack(const struct memcheck *m, uint32_t a, uint32_t b)
+/* Other code may have been at the same addresses. */
+static bool same_stack(const struct memcheck *m, const struct moment *a, const struct moment *b)
 {
-	const struct kept_stack *x = m->stacks.v[a], *y = m->stacks.v[b];
-	uint32_t n = x->n < SAME_FRAMES ? x->n : SAME_FRAMES;
+	const struct kept_stack *x = m->stacks.v[a->stack], *y = m->stacks.v[b->stack];
+	uint32_t n = x->n < MEMCHECK_SAME_FRAMES ? x->n : MEMCHECK_SAME_FRAMES;
 
-	return a == b ||
-	       (n == (y->n < SAME_FRAMES ? y->n : SAME_FRAMES) && !memcmp(x->pc, y->pc, n * sizeof(x->pc[0])));
+	if (n != (y->n < MEMCHECK_SAME_FRAMES ? y->n : MEMCHECK_SAME_FRAMES) ||
+	    memcmp(x->pc, y->pc, n * sizeof(x->pc[0])) != 0)
+		return false;
+	for (uint32_t k = 0; k < n; k++)
+		if (!code_is_same(&m->i.code, x->pc[k], a->code, b->code))
+			return false;
+	return true;
 }
 
-static struct memory_finding *find(const struct memcheck *m, enum finding_kind kind, uint32_t stack, bool writes)
+static struct memory_finding *find(const struct memcheck *m, enum finding_kind kind, const struct moment *at,
+				   bool writes)
 {
 	for (size_t k = 0; k < m->n; k++)
-		if (m->v[k].kind == kind && m->v[k].writes == writes && m->v[k].at.code == m->i.code.now &&
-		    same_stack(m, m->v[k].at.stack, stack))
+		if (m->v[k].kind == kind && m->v[k].writes == writes && same_stack(m, &m->v[k].at, at))
 			return &m->v[k];
 	return NULL;
 }
@@ -72,15 +75,17 @@ static struct memory_finding *find(const struct memcheck *m, enum finding_kind k
 struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct moment *at, bool writes,
 				    uint64_t addr, uint64_t len, const struct heap_piece *block)
 {
-	struct memory_finding *f = find(m, kind, at->stack, writes);
+	struct memory_finding *f = find(m, kind, at, writes);
 
 	if (f) {
 		f->count++;
 		f->len += kind == FINDING_LEAK ? len : 0;
 		return NULL;
 	}
-	if (m->n == FINDINGS_MAX)
+	if (m->n == MEMCHECK_FINDINGS_MAX) {
+		m->dropped++;
 		return NULL;
+	}
 	if (m->n == m->cap) {
 		m->cap = m->cap ? m->cap * 2 : 16;
 		m->v = xreallocarray(m->v, m->cap, sizeof(*m->v));
@@ -122,7 +127,7 @@ static void on_bad(struct memcheck *m, const struct instrument_access *a, uint64
 	}
 	at = here(m, a->insn->pc, a->insn->hits);
 	f = memcheck_add(m, kind, &at, a->writes, a->addr, a->len,
-			 find(m, kind, at.stack, a->writes) ? NULL : blocks_near(&m->blocks, bad));
+			 find(m, kind, &at, a->writes) ? NULL : blocks_near(&m->blocks, bad));
 	/* until the hits are told, and if they never are, the event alone is its position */
 	if (f && at.pc == a->insn->pc && !instrument_ask(&m->i, a->insn, (size_t)(f - m->v)))
 		f->at.pc = f->at.hits = 0;

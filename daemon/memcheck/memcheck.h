@@ -26,6 +26,10 @@ enum finding_kind {
 	FINDING_KINDS
 };
 
+/* Two findings whose innermost frames are the same, in the same code, are one. */
+#define MEMCHECK_SAME_FRAMES 4
+#define MEMCHECK_FINDINGS_MAX 2000
+
 struct memory_finding {
 	enum finding_kind kind;
 	bool writes;
@@ -56,6 +60,7 @@ struct memcheck {
 	} jump; /* the last call or jump by memory; pc 0: its arguments have been told */
 	struct memory_finding *v;
 	size_t n, cap;
+	uint64_t dropped; /* found, but not kept: there were too many */
 	uint64_t unchecked; /* reads by libc's and the loader's functions for strings, see memcheck.c */
 	uint64_t unseen; /* of the report, when the heap was read last */
 	bool known; /* the heap has been read */
@@ -74,7 +79,8 @@ int memcheck_run(struct memcheck *m, struct nav *nav, uint64_t from, uint64_t to
 /* The process stands at the end: adds blocks that nothing points to. */
 int memcheck_leaks(struct memcheck *m, struct target *t, struct err *e);
 /*
- * Adds a finding, or counts it once more if it is known. *block may be NULL. Returns the new one; NULL: it was known.
+ * Adds a finding, or counts it once more if it is known. *block may be NULL. Returns the new one; NULL: it was known,
+ * or there are too many.
  */
 struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct moment *at, bool writes,
 				    uint64_t addr, uint64_t len, const struct heap_piece *block);

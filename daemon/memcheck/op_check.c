@@ -171,6 +171,8 @@ static void note_counts(struct check *c, json_t *r)
 		show_note(r, "this recording was made by an older recorder: what libc's functions for strings read is "
 			     "checked "
 			     "in part only");
+	if (c->m.dropped)
+		show_note(r, "there are more errors than are listed");
 	if (!c->m.blocks.chunks)
 		show_note(r, "the program has no block of malloc's: what an allocator of its own gives out is not "
 			     "examined");
@@ -191,8 +193,9 @@ static json_t *result_of(struct check *c, double since)
 		else
 			json_array_append_new(list, o);
 	}
-	r = json_pack("{s:b, s:o}", "clean", !json_array_size(list) && !m->i.report.unseen && !m->i.report.lost,
-		      "findings", list);
+	r = json_pack("{s:b, s:o}", "clean",
+		      !json_array_size(list) && !m->i.report.unseen && !m->i.report.lost && !m->dropped, "findings",
+		      list);
 	json_object_set_new(r, "suppressed", suppressing_json(&c->suppressions));
 	json_object_set_new(
 		r, "reachable",

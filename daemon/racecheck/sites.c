@@ -16,6 +16,19 @@ uint32_t racecheck_path(const struct racecheck *r)
 	return n && n <= t->cap ? t->path[n - 1] : 0;
 }
 
+/* Other code may have been at the same addresses. */
+static bool is_same_code(const struct racecheck *r, const struct race_site *a, const struct race_site *b)
+{
+	const struct code *c = &r->i.code;
+
+	if (a->code == b->code)
+		return true;
+	for (uint32_t p = a->path; p; p = r->paths.v[p].parent)
+		if (!code_is_same(c, r->paths.v[p].pc, a->code, b->code))
+			return false;
+	return code_is_same(c, a->pc, a->code, b->code);
+}
+
 static size_t site_place(const struct racecheck *r, const struct race_site *s)
 {
 	size_t k = (size_t)((s->pc ^ (uint64_t)s->path << 36 ^ (uint64_t)s->kind << 60) * HASH >> 24) &
@@ -24,7 +37,7 @@ static size_t site_place(const struct racecheck *r, const struct race_site *s)
 	for (; r->site_slot[k]; k = (k + 1) & (r->site_slots - 1)) {
 		const struct race_site *v = &r->sites[r->site_slot[k]];
 
-		if (v->pc == s->pc && v->path == s->path && v->kind == s->kind && v->code == s->code)
+		if (v->pc == s->pc && v->path == s->path && v->kind == s->kind && is_same_code(r, v, s))
 			break;
 	}
 	return k;
@@ -45,8 +58,10 @@ uint32_t racecheck_site_number(struct racecheck *r, const struct race_site *s)
 {
 	size_t k = site_place(r, s);
 
-	if (r->site_slot[k])
+	if (r->site_slot[k]) {
+		r->sites[r->site_slot[k]].code = s->code; /* as good, and found sooner next time */
 		return r->site_slot[k];
+	}
 	if (r->nsites == r->csites) {
 		racecheck_more_sites(r);
 		k = site_place(r, s);
