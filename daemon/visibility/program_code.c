@@ -20,12 +20,30 @@ void program_code_fini(struct program_code *c)
 	memset(c, 0, sizeof(*c));
 }
 
-static int protect(struct trace *t, uint64_t gadget, struct text at, int prot, struct err *e)
+/* 0 also where the kernel does not do it, with *done false. */
+static int protect(struct trace *t, uint64_t gadget, struct text at, int prot, bool *done, struct err *e)
 {
 	const uint64_t args[6] = {at.lo, at.hi - at.lo, (uint64_t)prot};
-	int64_t ignored;
+	int64_t ret;
 
-	return trace_syscall(t, gadget, SYS_mprotect, args, &ignored, e);
+	if (trace_syscall(t, gadget, SYS_mprotect, args, &ret, e))
+		return -1;
+	*done = ret == 0;
+	return 0;
+}
+
+static bool is_executable(pid_t pid, struct text at)
+{
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
+	struct err ignored;
+
+	if (maps_open(&maps, pid, &ignored))
+		return true;
+	while (maps_next(&maps, &m))
+		if (m.exec && m.lo < at.hi && m.hi > at.lo)
+			return true;
+	return false;
 }
 
 static bool is_recorders(const struct mapping *m)
@@ -80,9 +98,10 @@ int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget
 
 		if (r->forbidden || r->changes != changes)
 			continue;
-		if (protect(t, gadget, r->at, r->prot & ~PROT_EXEC, e))
+		if (protect(t, gadget, r->at, r->prot & ~PROT_EXEC, &r->forbidden, e))
 			return -1;
-		r->forbidden = true;
+		/* what is not mapped, or not yet, is not executed either */
+		c->allowed |= !r->forbidden && is_executable(t->pid, r->at);
 	}
 	return 0;
 }
@@ -102,17 +121,20 @@ bool program_code_is_forbidden(const struct program_code *c, const struct trace 
 	return r ? r->forbidden : is_new(t, pc, &m) && !m.exec;
 }
 
-int program_code_allow(const struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow,
-		       struct err *e)
+int program_code_allow(struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow, struct err *e)
 {
 	const struct program_code_range *r = range_at(c, pc);
 	struct text at = {pc & ~(PAGE - 1), (pc + INSN_MAX + PAGE) & ~(PAGE - 1)};
 	struct mapping m;
 	int prot = PROT_READ | PROT_EXEC;
+	bool done;
 
 	if (r ? !r->forbidden : !is_new(t, pc, &m) || m.exec == allow)
 		return 0;
 	prot = r ? r->prot : prot;
 	at.hi = at.hi > (r ? r->at.hi : m.hi) ? (r ? r->at.hi : m.hi) : at.hi;
-	return protect(t, gadget, at, allow ? prot : prot & ~PROT_EXEC, e);
+	if (protect(t, gadget, at, allow ? prot : prot & ~PROT_EXEC, &done, e))
+		return -1;
+	c->allowed |= !done && !allow && is_executable(t->pid, at);
+	return 0;
 }

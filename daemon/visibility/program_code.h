@@ -20,6 +20,7 @@ struct program_code_range {
 struct program_code {
 	struct program_code_range *v;
 	size_t n, cap;
+	bool allowed; /* the kernel has refused to forbid some: what is called there is not seen */
 };
 
 void program_code_fini(struct program_code *c);
@@ -36,7 +37,7 @@ int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget
  */
 bool program_code_is_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc);
 /* The instruction at pc, alone; or no longer. Nothing happens where nothing is forbidden. */
-int program_code_allow(const struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow,
+int program_code_allow(struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow,
 		       struct err *e);
 
 #endif
