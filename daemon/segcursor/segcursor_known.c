@@ -76,7 +76,7 @@ static int learn(struct segcur_known *k, struct trace *t, uint64_t n, struct err
 	    trace_read(t->pid, AT(orders) + from, k->orders + k->n, bytes, e))
 		return -1;
 	for (; k->n < n; k->n++) {
-		k->mask[k->n] = 0;
+		k->mask[k->n] = k->stacks[k->n] = 0;
 		k->undecided[k->nundecided++] = (uint32_t)k->n;
 	}
 	return 0;
