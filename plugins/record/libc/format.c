@@ -50,6 +50,11 @@ static const char *modifiers(const char *p, struct spec *s)
 		}
 }
 
+static uint64_t integer_bytes(const struct spec *s)
+{
+	return s->longs ? 8 : s->shorts > 1 ? 1 : s->shorts ? 2 : 4;
+}
+
 /* ---- printf ---- */
 
 /* With their arguments, which come first. */
@@ -137,8 +142,10 @@ static int prints(char letter, const struct spec *s, va_list ap)
 			reads_text(text, s->precision);
 		return 1;
 	case 'p':
-	case 'n':
 		(void)va_arg(ap, void *);
+		return 1;
+	case 'n':
+		shim_tell_written(va_arg(ap, void *), integer_bytes(s));
 		return 1;
 	default:
 		return 0;
@@ -176,8 +183,10 @@ static void writes_text(void *to, char letter, const struct spec *s)
 {
 	uint64_t n = 0, unit = s->longs || letter == 'S' || letter == 'C' ? sizeof(wchar_t) : 1;
 
-	if (s->allocates)
-		return;
+	if (s->allocates) {
+		shim_tell_written(to, sizeof(to));
+		to = *(void **)to;
+	}
 	if (letter == 'c' || letter == 'C') {
 		shim_tell_written(to, (uint64_t)(s->width < 0 ? 1 : s->width) * unit);
 		return;
@@ -188,11 +197,6 @@ static void writes_text(void *to, char letter, const struct spec *s)
 		while (((const wchar_t *)to)[n])
 			n++;
 	shim_tell_written(to, (n + 1) * unit);
-}
-
-static uint64_t integer_bytes(const struct spec *s)
-{
-	return s->longs ? 8 : s->shorts > 1 ? 1 : s->shorts ? 2 : 4;
 }
 
 /* false: it is not known what comes after it. */
@@ -233,10 +237,13 @@ static int scans(char letter, const struct spec *s, void *to)
 	}
 }
 
-/* ret: how many were assigned. Nothing after the last of them is looked at. */
+/*
+ * ret: how many were assigned. Of what comes after the last of them it is not known whether the input has matched: then
+ * %n is taken for written, as it has been if nothing or white space alone stands between.
+ */
 void libc_tell_scanf(const char *fmt, va_list ap, int ret)
 {
-	for (const char *p = fmt; *p && ret > 0; p++) {
+	for (const char *p = fmt; *p && ret >= 0; p++) {
 		struct spec s = {.width = -1, .precision = -1};
 		char letter;
 
@@ -255,6 +262,8 @@ void libc_tell_scanf(const char *fmt, va_list ap, int ret)
 			return;
 		if (letter == '%' || s.skips)
 			continue;
+		if (!ret && letter != 'n')
+			return;
 		if (!scans(letter, &s, va_arg(ap, void *)))
 			return;
 		ret -= letter != 'n';

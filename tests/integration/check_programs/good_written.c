@@ -68,10 +68,16 @@ static int by_libc(void)
 	size_t n = 100;
 	time_t t = 86400;
 	struct tm tm;
-	int one, two, sum = 0;
+	int one, two, sum = 0, at, end;
 	FILE *f = tmpfile();
+	signed char small;
+	char *made;
 
-	fprintf(f, "%d %s\nfurther\n%300d\n", 17, "line", 5);
+	fprintf(f, "%d%hhn %s\nfurther\n%300d\n%n", 17, &small, "line", 5, &at);
+	sum += small == 2 && at == 317;
+	rewind(f);
+	sum += fscanf(f, "%n%d %ms %n", &at, &one, &made, &end) == 2 && at == 0 && end == 8 && made[3] == 'e';
+	free(made);
 	rewind(f);
 	sum += getline(&line, &n, f) == 8 && line[1] == '7';
 	sum += fgets(text, sizeof(text), f) && text[0] == 'f';
