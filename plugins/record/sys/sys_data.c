@@ -69,7 +69,7 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 			for (n = 0; n < 4096 && p[n]; n++)
 				if ((uintptr_t)(p + n + 1) % 4096 == 0 && !sys_readable(p + n + 1, 1))
 					break;
-			shim_tell_read(p, n + 1, 0);
+			shim_tell_read(p, n + (n < 4096), 0); /* a 0, or the last byte that it can read */
 			crc = crc32c(crc, p, n);
 			break;
 		case IO_ARRAY:
