@@ -19,7 +19,7 @@
 #include "rlog/report.h"
 #include "segcursor/segcursor_report.h"
 
-/* An instruction that makes accesses or calls. Each is made once, and lives as long as the replay. */
+/* An instruction that makes accesses or calls. Each is made once, and lives until code has gone: `unmapped`. */
 struct instrument_insn {
 	uint64_t pc;
 	struct insn_shape shape;

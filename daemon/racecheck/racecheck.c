@@ -425,10 +425,6 @@ static int end_call(struct racecheck *r, struct race_thread *t, struct err *e)
 	return 0;
 }
 
-/*
- * At the beginning, and after what was not told, the heap is what the process has. What was not told may have ordered
- * the accesses that came before it, or have given their memory out anew, so that they are forgotten.
- */
 static void unmapped(void *ctx, struct instrument *i)
 {
 	struct racecheck *r = ctx;
@@ -438,6 +434,10 @@ static void unmapped(void *ctx, struct instrument *i)
 	imports_init(&r->imports, copies, sizeof(copies) / sizeof(copies[0]));
 }
 
+/*
+ * At the beginning, and after what was not told, the heap is what the process has. What was not told may have ordered
+ * the accesses that came before it, or have given their memory out anew, so that they are forgotten.
+ */
 static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e)
 {
 	struct racecheck *r = ctx;
