@@ -60,13 +60,17 @@ __asm__(".text\n.hidden xlate_thunk\n.type xlate_thunk, @function\nxlate_thunk:\
 
 /* ---- what is translated already ---- */
 
-/* Blocks that are near each other are so in the table, too: each page of it that is touched costs a page fault. */
+/*
+ * Blocks that are near each other are so in the table, too: each page of it that is touched costs a page fault. Where
+ * code that is not near lies over them and fills the table, a block goes to any other place.
+ */
+#define NEAR_SLOTS 16u
 static uint8_t **slot_of(struct xlate *x, uint64_t pc)
 {
 	uint32_t h = (uint32_t)(pc >> 2) % BLOCKS;
 
-	while (x->block[h].pc && x->block[h].pc != pc)
-		h = (h + 1) % BLOCKS;
+	for (unsigned n = 1; x->block[h].pc && x->block[h].pc != pc; n++)
+		h = n == NEAR_SLOTS ? (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 40) % BLOCKS : (h + 1) % BLOCKS;
 	x->block[h].pc = pc;
 	return &x->block[h].code;
 }
