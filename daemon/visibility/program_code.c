@@ -57,10 +57,11 @@ static bool is_programs(const struct mapping *m)
 	return m->exec && m->read && !is_recorders(m) && !visibility_knows(m->path) && (m->path[0] != '[' || m->write);
 }
 
-static struct program_code_range *range_at(const struct program_code *c, uint64_t pc)
+/* What is not forbidden was not mapped when it was tried, or the kernel has refused. */
+static const struct program_code_range *forbidden_at(const struct program_code *c, uint64_t pc)
 {
 	for (size_t k = c->n; k; k--)
-		if (pc >= c->v[k - 1].at.lo && pc < c->v[k - 1].at.hi)
+		if (c->v[k - 1].forbidden && pc >= c->v[k - 1].at.lo && pc < c->v[k - 1].at.hi)
 			return &c->v[k - 1];
 	return NULL;
 }
@@ -115,21 +116,20 @@ static bool is_new(const struct trace *t, uint64_t pc, struct mapping *m)
 
 bool program_code_is_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc)
 {
-	const struct program_code_range *r = range_at(c, pc);
 	struct mapping m;
 
-	return r ? r->forbidden : is_new(t, pc, &m) && !m.exec;
+	return forbidden_at(c, pc) || (is_new(t, pc, &m) && !m.exec);
 }
 
 int program_code_allow(struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow, struct err *e)
 {
-	const struct program_code_range *r = range_at(c, pc);
+	const struct program_code_range *r = forbidden_at(c, pc);
 	struct text at = {pc & ~(PAGE - 1), (pc + INSN_MAX + PAGE) & ~(PAGE - 1)};
 	struct mapping m;
 	int prot = PROT_READ | PROT_EXEC;
 	bool done;
 
-	if (r ? !r->forbidden : !is_new(t, pc, &m) || m.exec == allow)
+	if (!r && (!is_new(t, pc, &m) || m.exec == allow))
 		return 0;
 	prot = r ? r->prot : prot;
 	at.hi = at.hi > (r ? r->at.hi : m.hi) ? (r ? r->at.hi : m.hi) : at.hi;

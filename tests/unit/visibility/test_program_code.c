@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_program_code.c: code that the kernel does not forbid to execute is not taken for forbidden. */
 #include "scenarios.h"
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/maps.h"
 #include "visibility/program_code.h"
@@ -22,6 +24,7 @@ static void refused(void **state)
 	struct program_code c = {.v = v, .n = 2};
 	struct mapping m;
 	struct target g;
+	int fd;
 
 	(void)state;
 	munmap(p + PAGE, PAGE);
@@ -37,6 +40,15 @@ static void refused(void **state)
 	OK(program_code_forbid(&c, &g.t, GADGET, false, &e));
 	assert_false(v[2].forbidden);
 	assert_true(c.allowed);
+	target_stop(&g);
+
+	/* a file's that is mapped later, without the right, as the recorder does it */
+	v[0].forbidden = false;
+	fd = open("/proc/self/exe", O_RDONLY);
+	assert_ptr_equal(mmap(p, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0), p);
+	close(fd);
+	target_start(&g, scenario_store);
+	assert_true(program_code_is_forbidden(&c, &g.t, at));
 	target_stop(&g);
 	munmap(p, 4 * PAGE);
 }
