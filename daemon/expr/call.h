@@ -85,15 +85,17 @@ void calls_no_still(struct calls *c);
 
 /*
  * Guards calls that GDB makes in a copy with one thread: a call that waits for another thread's lock would wait for
- * ever. The copy is killed then, and call_guard_end returns true and says why. GDB is asked between begin and end,
- * which come in pairs.
+ * ever, and one may compute or sleep for longer than limit_ms (overran). The copy is killed then, so that GDB
+ * answers, and call_guard_end returns true and says why. GDB is asked between begin and end, which come in pairs.
  */
 struct call_guard {
 	pid_t copy;
-	bool ended;
+	uint64_t limit_ns, cpu_from, slept_ns, seen;
+	bool asleep; /* it was, when it was seen */
+	bool ended, overran;
 	struct err why;
 };
-void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy);
+void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms);
 bool call_guard_end(struct call_guard *c, struct gdb *g, struct err *e);
 
 /* Memory of pid as the bytecode sees it: the results at CALL_RESULTS. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "expr/call.h"
 #include "replay/segment.h"
 #include "trace/blocked.h"
@@ -262,19 +263,31 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[
 static void guard_tick(void *ctx)
 {
 	struct call_guard *c = ctx;
-	uint64_t futex;
+	uint64_t futex, cpu, now = clock_ns();
+	enum blocked b;
 
-	if (c->ended || blocked_now(c->copy, c->copy, &futex) != BLOCKED_UNTIL_WOKEN ||
-	    !blocked_for_good(c->copy, c->copy))
+	if (c->ended)
 		return;
-	never_woken(c->copy, futex, &c->why);
+	b = blocked_now(c->copy, c->copy, &futex);
+	c->slept_ns += b && c->asleep ? now - c->seen : 0;
+	c->asleep = b != BLOCKED_NOT;
+	c->seen = now;
+	if (c->limit_ns &&
+	    (c->slept_ns >= c->limit_ns || (!trace_cpu_ns(c->copy, &cpu, NULL) && cpu - c->cpu_from >= c->limit_ns)))
+		c->overran = err_set(&c->why, ERR_NOT_FOUND, "the call did not return");
+	else if (b == BLOCKED_UNTIL_WOKEN && blocked_for_good(c->copy, c->copy))
+		never_woken(c->copy, futex, &c->why);
+	else
+		return;
 	c->ended = true;
 	kill(c->copy, SIGKILL);
 }
 
-void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy)
+void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms)
 {
 	*c = (struct call_guard){.copy = copy};
+	if (!trace_cpu_ns(copy, &c->cpu_from, NULL))
+		c->limit_ns = (uint64_t)limit_ms * 1000000u;
 	gdb_tick(g, guard_tick, c);
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "expr/altered.h"
@@ -221,7 +220,7 @@ void expr_fini(struct expr *x)
 	if (x->compiled || x->direct)
 		expr_code_fini(&x->x);
 	calls_fini(&x->calls);
-	free(x->patience);
+	patience_drop(x->patience);
 	free(x->absolute);
 	free(x->in_frame);
 	free(x->object);
@@ -397,8 +396,7 @@ static void set_result(struct expr_value *out, int r, bool truth, const char *te
 }
 
 /* By GDB in this frame; -1: the expression's frame is not there. */
-static int ask_gdb(struct gdb *g, const char *what, pid_t tid, int frame, int timeout_ms, struct expr_value *out,
-		   struct err *why)
+static int ask_gdb(struct gdb *g, const char *what, pid_t tid, int frame, struct expr_value *out, struct err *why)
 {
 	cleanup_free char *text = NULL;
 	bool truth = false;
@@ -407,9 +405,9 @@ static int ask_gdb(struct gdb *g, const char *what, pid_t tid, int frame, int ti
 	if (frame < 0)
 		err_set(why, ERR_NOT_FOUND, "not within its function");
 	else
-		r = gdb_eval(g, what, tid, frame, timeout_ms, &text, why);
+		r = gdb_eval(g, what, tid, frame, 0, &text, why);
 	if (r == 0)
-		r = gdb_eval_bool(g, what, tid, frame, timeout_ms, &truth, why);
+		r = gdb_eval_bool(g, what, tid, frame, 0, &truth, why);
 	if (frame >= 0 && expr_altered_called(g, why))
 		r = -1;
 	set_result(out, r, truth, text, why);
@@ -421,37 +419,53 @@ static const char *text_in_frame(const struct expr *x)
 	return x->in_frame ? x->in_frame : x->text;
 }
 
-int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
-		   struct err *e)
+static uint64_t cpu_ns_of(pid_t pid)
+{
+	uint64_t ns;
+
+	return trace_cpu_ns(pid, &ns, NULL) ? 0 : ns;
+}
+
+static int eval_by_gdb(const struct expr *x, struct gdb *g, pid_t pid, int limit_ms, struct expr_value *out,
+		       struct err *e)
 {
 	struct err why = {0};
 	struct call_guard guard;
-	uint64_t start = clock_ns(), ns;
+	uint64_t from, ns;
 	int frame;
 
-	timeout_ms = patience_ms(x, timeout_ms);
+	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
+		return -1;
+	from = cpu_ns_of(pid);
+	call_guard_begin(&guard, g, pid, limit_ms);
+	ask_gdb(g, x->absolute ? x->absolute : text_in_frame(x), 0, frame, out, &why);
+	ns = cpu_ns_of(pid);
+	out->ended = call_guard_end(&guard, g, &why);
+	if (out->ended)
+		set_result(out, -1, false, NULL, &why);
+	out->endless = guard.overran;
+	if (!gdb_dead(g))
+		return gdb_detach(g, e) || patience_note(x, limit_ms, ns - from, out, e) ? -1 : 0;
+	*e = why;
+	return -1;
+}
+
+int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
+		   struct err *e)
+{
+	int limit_ms = patience_limit_ms(x->patience, timeout_ms);
+	uint64_t from;
+
 	memset(out, 0, sizeof(*out));
 	if (!expr_locals_alive(&x->locals, pid)) {
 		no_frame(out);
 		return 0;
 	}
-	if (x->direct) {
-		if (eval_direct(x, pid, timeout_ms, out, e))
-			return -1;
-		return patience_note(x, timeout_ms, trace_cpu_ns(pid, &ns, &why) ? 0 : ns, out, e);
-	}
-	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
-		return -1;
-	call_guard_begin(&guard, g, pid);
-	ask_gdb(g, x->absolute ? x->absolute : text_in_frame(x), 0, frame, timeout_ms, out, &why);
-	out->ended = call_guard_end(&guard, g, &why);
-	if (out->ended)
-		set_result(out, -1, false, NULL, &why);
-	out->endless = out->truth == SEARCH_ERROR && !out->ended && why.kind == ERR_TIMEOUT;
-	if (!gdb_dead(g))
-		return gdb_detach(g, e) || patience_note(x, timeout_ms, clock_ns() - start, out, e) ? -1 : 0;
-	*e = why;
-	return -1;
+	if (!x->direct)
+		return eval_by_gdb(x, g, pid, limit_ms, out, e);
+	from = cpu_ns_of(pid);
+	return eval_direct(x, pid, limit_ms, out, e) || patience_note(x, limit_ms, cpu_ns_of(pid) - from, out, e) ? -1
+														  : 0;
 }
 
 int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
@@ -466,7 +480,7 @@ int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, st
 	}
 	if (gdb_attach(g, t->pid, e))
 		return -1;
-	ask_gdb(g, text_in_frame(x), tid, expr_locals_frame(g, tid, &x->locals), 0, out, &why);
+	ask_gdb(g, text_in_frame(x), tid, expr_locals_frame(g, tid, &x->locals), out, &why);
 	return gdb_check(g, e) || gdb_detach(g, e) ? -1 : 0;
 }
 
@@ -496,6 +510,8 @@ int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct ex
 	if (gdb_check(g, e))
 		return -1;
 	if (!r) {
+		patience_drop(out->patience);
+		out->patience = patience_share(x->patience);
 		out->by_value = x->by_value;
 		out->unequal_to = x->unequal_to;
 	}

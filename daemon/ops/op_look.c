@@ -19,6 +19,7 @@
 #include "expr/containers.h"
 #include "expr/expr.h"
 #include "expr/libc_calls.h"
+#include "expr/patience.h"
 #include "expr/rewrite.h"
 #include "expr/statics.h"
 #include "ops/operations.h"
@@ -224,7 +225,7 @@ static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, stru
 
 	if (look_user_frame(l, 0, &frame, e))
 		return -1;
-	call_guard_begin(&guard, l->g, copy);
+	call_guard_begin(&guard, l->g, copy, patience_limit_ms(NULL, 0));
 	r = evaluate(l, q, 0, frame, e);
 	ended = call_guard_end(&guard, l->g, &why);
 	called = expr_altered_called(l->g, ended ? &ignored : &why);
