@@ -125,6 +125,25 @@ static const struct {
 	{SHARED, "use_count", "((%o)._M_refcount._M_pi?(%o)._M_refcount._M_pi->_M_use_count:0)"},
 };
 
+#define TREE_AT(node) "((%T *)&((std::_Rb_tree_node<%T > *)" node ")->_M_storage)"
+#define LIST_AT(node) "((%T *)&((std::_List_node<%T > *)(%o)._M_impl._M_node." node ")->_M_storage)"
+#define HEADER "(%o)._M_t._M_impl._M_header"
+#define TREE_FIRST TREE_AT(HEADER "._M_left")
+#define TREE_LAST TREE_AT("(" HEADER "._M_parent?" HEADER "._M_right:" HEADER "._M_parent)") /* NULL: it is empty */
+#define BACKWARDS "std::reverse_iterator<"
+
+/* What c.begin() and c.rbegin() of such a type lead to; %o: the container, %T: the iterator's first type. */
+static const struct {
+	const char *type, *first, *last;
+} iterators[] = {
+	{"__gnu_cxx::__normal_iterator<", "((%o)._M_impl._M_start)", "((%o)._M_impl._M_finish-1)"},
+	{"std::_Rb_tree_iterator<", TREE_FIRST, TREE_LAST},
+	{"std::_Rb_tree_const_iterator<", TREE_FIRST, TREE_LAST},
+	{"std::_List_iterator<", LIST_AT("_M_next"), LIST_AT("_M_prev")},
+	{"std::_List_const_iterator<", LIST_AT("_M_next"), LIST_AT("_M_prev")},
+	{"std::_Deque_iterator<", "((%o)._M_impl._M_start._M_cur)", NULL},
+};
+
 /* Of other shape than their general template: only rows of their own are for them. */
 static const char *const special[] = {BOOLS, "std::unique_ptr<void,"};
 
@@ -275,6 +294,31 @@ static char *compare_text(struct speller *p, const char *object, const char *wit
 	return buf_steal(&out);
 }
 
+/* The pointer that stands for the iterator c.begin() or c.rbegin() where what it points to is wanted. NULL: no such. */
+static char *at_begin(struct speller *p, const char *iterator)
+{
+	cleanup_free char *type = NULL, *container = NULL;
+	const char *dot = strrchr(iterator, '.'), *of;
+	bool points, last = dot && !strcmp(dot, ".rbegin()");
+
+	if (!dot || (!last && strcmp(dot, ".begin()") && strcmp(dot, ".cbegin()")))
+		return NULL;
+	type = class_of(p, iterator, &points);
+	if (!type || points || last != str_starts(type, BACKWARDS))
+		return NULL;
+	of = last ? type + strlen(BACKWARDS) : type;
+	container = xstrndup(iterator, (size_t)(dot - iterator));
+	for (size_t i = 0; i < sizeof(iterators) / sizeof(iterators[0]); i++) {
+		const char *text = last ? iterators[i].last : iterators[i].first;
+
+		if (!text || !str_starts(of, iterators[i].type))
+			continue;
+		p->any = true;
+		return fill(text, container, "", of);
+	}
+	return NULL;
+}
+
 static char *spelled_out(void *ctx, const char *object, const char *what, bool arrow, const char *index);
 
 static const struct rewrite_ops spelling = {.member = spelled_out};
@@ -292,6 +336,9 @@ static char *spelled_out(void *ctx, const char *object, const char *what, bool a
 		return *index == '"' ? compare_text(p, object, index, equal) : compare_text(p, index, object, equal);
 	if (!known(what))
 		return NULL;
+	inner = !strcmp(what, "->") || !strcmp(what, "*") ? at_begin(p, object) : NULL;
+	if (inner)
+		return inner;
 	type = class_of(p, object, &points);
 	text = type && points == arrow ? text_for(type, what) : NULL;
 	if (!text)
