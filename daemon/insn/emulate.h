@@ -25,7 +25,7 @@ enum emulate_end {
 struct emulate_ops {
 	/* Reads the page at addr. 0, or -1: it cannot be read. */
 	int (*page)(void *ctx, uint64_t addr, uint8_t out[EMULATE_PAGE]);
-	/* The function has read these bytes, which are not of its own stack. */
+	/* The function has read these bytes, which are there, and not of its own stack. */
 	void (*has_read)(void *ctx, uint64_t addr, unsigned len);
 };
 

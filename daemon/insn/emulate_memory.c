@@ -70,9 +70,11 @@ int emulate_read(struct emulate *m, uint64_t addr, void *out, size_t len)
 
 int emulate_load(struct emulate *m, uint64_t addr, void *out, unsigned len)
 {
+	if (copy(m, addr, out, NULL, len))
+		return -1;
 	if (!is_stack(addr) && m->ops->has_read)
 		m->ops->has_read(m->ctx, addr, len);
-	return copy(m, addr, out, NULL, len);
+	return 0;
 }
 
 int emulate_store(struct emulate *m, uint64_t addr, const void *from, unsigned len)
