@@ -181,6 +181,18 @@ struct segcur_far {
  */
 int segcur_go_far(struct target *target, uint64_t n, struct trace *t, const struct process_view *view, struct breaks *b,
 		  struct segcur_far *f, struct err *e);
+/* A thread of a copy that has several. */
+struct segcur_thread {
+	struct trace t;
+	uint32_t ordinal;
+};
+/*
+ * The same for a copy with all threads, of which thread who[i] moves after event n + i; f->maybe is not NULL. v[0] is
+ * the one that moves after event n, and may stand anywhere; the others stand in the recorder. The recorder must know of
+ * replay_ctl.walks_threads. That a condition is false is not looked at.
+ */
+int segcur_go_far_all(struct target *target, uint64_t n, struct segcur_thread *v, unsigned threads, const uint32_t *who,
+		      const struct process_view *view, struct breaks *b, struct segcur_far *f, struct err *e);
 /* Goes to the last stop of b before now. 1: there is none. */
 int segcur_back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* A change of watched words: by the instruction at pc, the hits-th time that the segment comes there; values by slot.

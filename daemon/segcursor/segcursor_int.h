@@ -2,8 +2,8 @@
 /*
  * segcursor_int.h: what the files of this folder share. The layers, from below: segcursor_copy.c, segcursor_run.c,
  * segcursor_count.c, segcursor_look.c, segcursor_walk.c, segcursor_stops.c, segcursor_true.c, segcursor_marks.c,
- * segcursor_near.c, segcursor_back.c, segcursor_last.c; segcursor.c, segcursor_far.c, segcursor_forth.c,
- * segcursor_changes.c are used by none of them.
+ * segcursor_near.c, segcursor_back.c, segcursor_last.c; segcursor.c, segcursor_far.c, segcursor_threads.c,
+ * segcursor_forth.c, segcursor_changes.c are used by none of them.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_INT_H
 #define FRED_SEGCURSOR_SEGCURSOR_INT_H

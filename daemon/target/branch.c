@@ -168,6 +168,7 @@ static void tell_again(struct replay_ctl *c, const struct replay_ctl *was)
 	c->stand_size = was->stand_size;
 	c->walk_addr = was->walk_addr;
 	c->walk_codes = was->walk_codes;
+	c->walks_threads = was->walks_threads;
 	c->report_addr = was->report_addr;
 	c->report_kinds = was->report_kinds;
 	c->report_filters = was->report_filters;

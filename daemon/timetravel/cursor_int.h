@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cursor_int.h: what the files of this folder share, and what the debugger and `explain` need besides cursor.h. The
- * layers, from below: cursor_run.c and cursor_process.c (a real process); forks.c, history_end.c; cursor.c;
- * cursor_signals.c; cursor_forth.c and cursor_back.c; mark.c; cursor_sure.c; cursor_calls.c; cursor_many.c and live.c.
+ * layers, from below: cursor_run.c, cursor_ahead.c and cursor_process.c (a real process); forks.c, history_end.c;
+ * cursor.c; cursor_signals.c; cursor_forth.c and cursor_back.c; mark.c; cursor_sure.c; cursor_calls.c; cursor_many.c
+ * and live.c.
  */
 #ifndef FRED_TIMETRAVEL_CURSOR_INT_H
 #define FRED_TIMETRAVEL_CURSOR_INT_H
@@ -13,12 +14,6 @@
 
 /* Ends looking: no thread is held, no copy lives. The process may be anywhere. */
 int cursor_leave(struct cursor *t, struct err *e);
-/*
- * CURSOR_GROUP, in a segment: may there be stops up to its end? 1, 0, -1, or that nothing can find that out. 0: it is
- * known up to event f->at, which is at most f->to (segcur_go_far).
- */
-#define CURSOR_MAY_UNKNOWN 2
-int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e);
 /* A copy of the thread that moved last, with memory of its own. */
 int cursor_copy(struct cursor *t, struct trace *copy, struct err *e);
 /* Goes to event n, then inside the segment after it. 1: that has no visible state; the process stands at n. */
@@ -39,6 +34,17 @@ int cursor_checkpoint(struct cursor *t, struct err *e);
  * number in the store. id NULL: it is kept as long as there is room. 1: there is no store.
  */
 int cursor_keep(struct cursor *t, uint64_t *id, struct err *e);
+
+/* cursor_ahead.c */
+
+/* A copy of a thread's process that outlives it: its PID must not be in use any more, not even as a session's. */
+int cursor_keep_state(struct cursor *t, struct group_thread *th, struct trace *here, struct err *e);
+/*
+ * CURSOR_GROUP, in a segment: may there be stops up to its end? 1, 0, -1, or that nothing can find that out. 0: it is
+ * known up to event f->at, which is at most f->to (segcur_go_far).
+ */
+#define CURSOR_MAY_UNKNOWN 2
+int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e);
 
 /*
  * cursor.c: counts a move other than a step. It costs the more the longer the recorded program ran between checkpoints,

@@ -13,7 +13,6 @@
 #include "timetravel/cursor_int.h"
 
 #define NEAR_EVENTS 100
-#define FAR_EVENTS 65536 /* at once */
 
 static int let_others_go(struct cursor *t, struct err *e)
 {
@@ -167,20 +166,6 @@ static int come_near(struct cursor *t, uint64_t n, struct err *e)
 	return 0;
 }
 
-/* A copy of a thread's process that outlives it: its PID must not be in use any more, not even as a session's. */
-static int keep_state(struct cursor *t, struct group_thread *th, struct trace *here, struct err *e)
-{
-	static const uint64_t none[6];
-	uint64_t gadget;
-	int64_t ret;
-
-	return segment_find_gadget(t->group.pid, &gadget, e) || trace_fork(&th->t, gadget, here, e) ||
-			       trace_unshare_memory(here, gadget, e) ||
-			       trace_syscall(here, gadget, SYS_setsid, none, &ret, e)
-		       ? -1
-		       : 0;
-}
-
 int cursor_copy(struct cursor *t, struct trace *copy, struct err *e)
 {
 	struct group_thread *th;
@@ -189,78 +174,8 @@ int cursor_copy(struct cursor *t, struct trace *copy, struct err *e)
 		return segcur_copy(&t->in, &t->in.now, copy, e) || trace_unshare_memory(copy, t->in.seg.gadget, e) ? -1
 														   : 0;
 	th = group_find(&t->group, t->tid);
-	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d no longer exists", (int)t->tid);
-}
-
-/* What the recorder does for it in a copy is what it does in the process: it waits for no other thread, and neither
- * begins nor ends one, nor is interrupted. */
-static bool is_plain(const struct rlog_rec *r)
-{
-	static const uint8_t kinds[] = {RLOG_LOCK,	     RLOG_LOCK_RET,   RLOG_UNLOCK,	RLOG_COND_SIGNAL,
-					RLOG_COND_BROADCAST, RLOG_RDLOCK,     RLOG_WRLOCK,	RLOG_RWUNLOCK,
-					RLOG_SEM_WAIT,	     RLOG_SEM_POST,   RLOG_SPIN_LOCK,	RLOG_SPIN_UNLOCK,
-					RLOG_LIB_LOCK,	     RLOG_LIB_UNLOCK, RLOG_OBJ_DESTROY, RLOG_SEM_GET,
-					RLOG_CALL,	     RLOG_SYS};
-	static const long ends[] = {SYS_exit, SYS_exit_group, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_mprotect};
-
-	if (!memchr(kinds, r->kind, sizeof(kinds)) || cursor_changes_memory(r))
-		return false;
-	for (unsigned i = 0; r->kind == RLOG_SYS && r->nops && i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (r->op[0] == (uint64_t)ends[i])
-			return false;
-	return true;
-}
-
-/* The last event after n, at most `to`, up to which the thread that moves after n moves alone. *preempted: event n + 1
- * is in the middle of the program. */
-static int alone_up_to(struct cursor *t, uint64_t n, uint64_t to, uint64_t *last, bool *preempted, struct err *e)
-{
-	struct timeline_event ev;
-	struct timeline_walk w;
-	uint32_t who = 0;
-	int r = 0;
-
-	if (timeline_walk_init(&w, t->nav->t.tl, n + 1, e))
-		return -1;
-	*last = n + 1;
-	*preempted = false;
-	for (uint64_t i = n; i < to && (r = timeline_walk_next(&w, &ev, e)) > 0; i++) {
-		if (i == n) {
-			who = ev.where.thread;
-			*preempted = ev.ev.rec.kind == RLOG_PREEMPT;
-		}
-		if (ev.where.thread != who)
-			break;
-		*last = i + 1;
-		if (!is_plain(&ev.ev.rec))
-			break;
-	}
-	timeline_walk_fini(&w);
-	return r < 0 ? -1 : 0;
-}
-
-/* In a segment that ends in the middle of the program, nobody knows. */
-int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e)
-{
-	uint64_t n = nav_at(t->nav);
-	struct group_thread *th = group_find(&t->group, t->tid);
-	struct trace copy;
-	bool preempted;
-	int r;
-
-	f->at = n;
-	f->found = false;
-	if (!th || !th->t.alive || th->pending || th->sig || n >= nav_total(t->nav))
-		return CURSOR_MAY_UNKNOWN;
-	if (alone_up_to(t, n, f->to < n + FAR_EVENTS ? f->to : n + FAR_EVENTS, &f->to, &preempted, e))
-		return -1;
-	if (preempted)
-		return CURSOR_MAY_UNKNOWN;
-	if (keep_state(t, th, &copy, e))
-		return -1;
-	r = segcur_go_far(&t->nav->t, n, &copy, &t->view, &t->breaks, f, e);
-	segcur_drop(&copy);
-	return r ? r : f->at == n;
+	return th ? cursor_keep_state(t, th, copy, e)
+		  : err_set(e, ERR_USAGE, "thread %d no longer exists", (int)t->tid);
 }
 
 /* *count: as segcur_find_counting, if that is easy. */
@@ -288,7 +203,7 @@ static int go_inside(struct cursor *t, struct breaks *b, struct segcur_count *co
 	if (!th)
 		return err_set(e, ERR_USAGE, "thread %d no longer exists", (int)t->tid);
 	sig = th->sig;
-	if (keep_state(t, th, &here, e))
+	if (cursor_keep_state(t, th, &here, e))
 		return -1;
 	r = cursor_enter_any(t, n, e);
 	if (!r)

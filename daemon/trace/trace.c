@@ -246,6 +246,10 @@ static int wait_limited(struct trace *t, const struct deadline *d, int *status, 
 
 static int resume(struct trace *t, int how, int sig, struct err *e)
 {
+	if (t->runs) {
+		t->runs = false;
+		return 0;
+	}
 	if (!t->alive)
 		return err_set(e, ERR_INTERNAL, "thread %d is not held", (int)t->tid);
 	if (ptrace(how, t->tid, 0, sig)) {
@@ -325,6 +329,15 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 	/* in a process that is group-stopped, an interrupt is reported as such a stop */
 	if (late && out->why == TRACE_STOPPED)
 		out->why = TRACE_TIMEOUT;
+	return 0;
+}
+
+int trace_let_run(struct trace *t, struct err *e)
+{
+	trace_note_step(t, false);
+	if (resume(t, PTRACE_CONT, 0, e))
+		return -1;
+	t->runs = true;
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct trace {
 	bool own; /* made by trace_fork: to be killed, not detached */
 	bool mortal; /* no replay: that it is killed is what it does, and no failure (ERR_KILLED) */
 	bool stale_interrupt; /* an interrupt may be pending that no caller waits for */
+	bool runs; /* by trace_let_run */
 	uint64_t dr[TRACE_SLOTS];
 	uint64_t dr7;
 	uint64_t stepped_from; /* the PC where the last start was, if that was for a single step; else 0 */
@@ -94,6 +95,8 @@ void trace_kill(struct trace *t);
 /* Waits for the end of a process that was killed, a child of the caller, and of its threads, which may be traced. */
 void trace_reap(pid_t pid);
 
+/* It runs on; the next trace_cont only waits until something happens. Until then nothing else may be done with it. */
+int trace_let_run(struct trace *t, struct err *e);
 /* Runs on, delivering sig (0: none), until something happens. */
 int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e);
 /* Executes one instruction. A `rep` instruction counts each iteration. */

@@ -428,21 +428,9 @@ static int clean_up(struct trace_walk *w, struct trace *t, uint64_t memory, stru
 	return unmap(w, t, memory, MEMORY, e);
 }
 
-static int walk_go(struct trace_walk *w, struct trace *t, struct err *e)
+/* It has ended with r, which is as that of run. */
+static int finish(struct trace_walk *w, struct trace *t, int r, uint64_t memory, struct err *e)
 {
-	struct walk_state s;
-	uint64_t memory = 0;
-	int r;
-
-	if (!w->enter || w->ask.places + (w->ask.goal != 0) > END_SLOT)
-		return WALK_CANNOT;
-	w->ask.maps = w->met_outside = 0;
-	r = begin(w, t, &s, &memory, e);
-	w->request = memory;
-	if (r == -WALK_LEFT) /* not even begun */
-		return put_back(t, &s, s.r.rip, e) || clean_up(w, t, memory, e) ? -1 : WALK_LEFT;
-	if (r == 1)
-		r = put_back(t, &s, w->ask.start, e) || arm(w, t, e) ? FAILED : go(w, t, memory, e);
 	if (r == -WALK_OVER)
 		r = settle(w, t, memory, e);
 	if (r == FAILED)
@@ -458,6 +446,29 @@ static int walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 	else if (clean_up(w, t, memory, e))
 		return -1;
 	return -r;
+}
+
+static int walk_go(struct trace_walk *w, struct trace *t, struct err *e)
+{
+	struct walk_state s;
+	uint64_t memory = 0;
+	int r;
+
+	if (!w->enter || w->ask.places + (w->ask.goal != 0) > END_SLOT)
+		return WALK_CANNOT;
+	w->ask.maps = w->met_outside = 0;
+	r = begin(w, t, &s, &memory, e);
+	w->request = memory;
+	if (r == -WALK_LEFT) /* not even begun */
+		return put_back(t, &s, s.r.rip, e) || clean_up(w, t, memory, e) ? -1 : WALK_LEFT;
+	if (r == 1)
+		r = put_back(t, &s, w->ask.start, e) || arm(w, t, e) ? FAILED : go(w, t, memory, e);
+	return finish(w, t, r, memory, e);
+}
+
+int trace_walk_on(struct trace_walk *w, struct trace *t, struct err *e)
+{
+	return finish(w, t, go(w, t, w->request, e), w->request, e);
 }
 
 int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)

@@ -85,6 +85,11 @@ void trace_walk_want(struct trace_walk *w, const struct user_regs_struct *r);
  * After THERE and LEFT the copy's state is as if it had run natively.
  */
 int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e);
+/*
+ * After OVER, goes on from there, past the end of the segment; t may run meanwhile (trace_let_run). Results are as
+ * those of trace_walk_go.
+ */
+int trace_walk_on(struct trace_walk *w, struct trace *t, struct err *e);
 /* To be called within ops->ended: calls ops->changes for the changes up to here. */
 int trace_walk_tell(struct trace_walk *w, struct trace *t, struct err *e);
 /*

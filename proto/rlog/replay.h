@@ -247,6 +247,7 @@ struct replay_ctl {
 	uint64_t own_work; /* +1 for each piece of long work of the recorder's own: it makes progress */
 	uint32_t branches, branches_end; /* in branch[]: the next free one; from here on none is made */
 	struct replay_branch branch[REPLAY_BRANCHES];
+	uint64_t walks_threads; /* not 0: several threads of a copy may walk (rlog/walk.h); an older recorder: 0 */
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);

@@ -2,7 +2,8 @@
 /*
  * walk.h: a walk: a copy of a replaying process, whose only thread the worker holds by ptrace in the program's code,
  * goes on in translated code until it reaches an address for the nth time, or in a given state. Each pass costs some
- * nanoseconds. Freestanding.
+ * nanoseconds. If the recorder knows of it (replay_ctl.walks_threads), several threads of a copy may walk, each with
+ * memory of its own, as long as one moves at a time. Freestanding.
  *
  * The worker maps memory in the copy, puts struct replay_walk at its start, and lets the thread begin at
  * replay_ctl.walk_addr with rdi at it and rsp at the end. The thread stops at an int3, end. Unless start is 0, it goes

@@ -27,7 +27,10 @@ struct walking {
 	struct replay_walk *w;
 	struct xlate *x;
 	struct xlate_word word[XLATE_WORDS];
+	struct xlate_count count;
 };
+
+_Static_assert(sizeof(struct walking) < REPLAY_WALK_STACK / 16, "it leaves room for the stack");
 
 static void tell_maps(const struct walking *k)
 {
@@ -135,6 +138,12 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 	return XLATE_LEAVE;
 }
 
+/* Each walk has its own, so that several threads may walk: at the low end of the stack. */
+static struct walking *walking_of(struct replay_walk *w)
+{
+	return (struct walking *)(w + 1);
+}
+
 /* The place to start at; 0: none. */
 static void enter(struct walking *k, struct replay_walk *w)
 {
@@ -150,48 +159,47 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 {
 	static const struct xlate_ops ops = {
 		.hit = hit, .stop = stop, .arrived = arrived, .changed = changed, .full = full};
-	static struct xlate_count count;
-	static struct walking k;
+	struct walking *k = walking_of(w);
 	const uint32_t *nmarks;
 
 	w->end = (uint64_t)walk_end;
 	w->start = 0;
 	w->can_resume = 1;
 	if (w->resume) {
-		enter(&k, w);
+		enter(k, w);
 		return;
 	}
-	count = (struct xlate_count){
+	k->count = (struct xlate_count){
 		.at = w->place,
 		.n = w->places,
 		.lo = w->range_lo,
 		.hi = w->range_hi,
 		.sp = w->range_sp,
 		.nth = w->nth,
-		.word = k.word,
+		.word = k->word,
 		.words = (unsigned)w->watches,
 		.branches = w->count_branches != 0,
 		.nth_branch = w->nth_branch,
 		.report = (struct replay_report *)w->report,
 	};
-	k.w = w;
+	k->w = w;
 	w->can_watch = 1;
 	w->changes = 0;
 	for (unsigned i = 0; i < w->watches; i++) {
-		k.word[i] = (struct xlate_word){w->watch[i].addr, w->watch[i].len};
-		w->watch[i].value = value_of(&k.word[i]);
+		k->word[i] = (struct xlate_word){w->watch[i].addr, w->watch[i].len};
+		w->watch[i].value = value_of(&k->word[i]);
 	}
-	k.x = xlate_new(w->goal, w->report ? REPLAY_XLATE_ADDR : 0, &ops, &k);
-	if (!k.x)
+	k->x = xlate_new(w->goal, w->report ? REPLAY_XLATE_ADDR : 0, &ops, k);
+	if (!k->x)
 		return;
 	for (uint64_t i = 0; i < w->codes && i < REPLAY_WALK_CODES; i++)
-		xlate_add_writable(k.x, w->code[i].lo, w->code[i].hi);
-	xlate_count(k.x, &count, (uint64_t)walk_end);
-	w->count_at = (uint64_t)xlate_arrivals(k.x);
-	w->branches_at = (uint64_t)xlate_branches(k.x);
-	w->marks_at = (uint64_t)xlate_marks(k.x, &nmarks);
+		xlate_add_writable(k->x, w->code[i].lo, w->code[i].hi);
+	xlate_count(k->x, &k->count, (uint64_t)walk_end);
+	w->count_at = (uint64_t)xlate_arrivals(k->x);
+	w->branches_at = (uint64_t)xlate_branches(k->x);
+	w->marks_at = (uint64_t)xlate_marks(k->x, &nmarks);
 	w->nmarks_at = (uint64_t)nmarks;
-	enter(&k, w);
+	enter(k, w);
 	if (!w->start)
-		xlate_free(k.x);
+		xlate_free(k->x);
 }

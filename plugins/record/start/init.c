@@ -262,6 +262,7 @@ static void start_replay(char **argv)
 	G.ctl->stand_size = sizeof(struct thr);
 	G.ctl->walk_addr = (uint64_t)walk_enter;
 	G.ctl->walk_codes = REPLAY_WALK_CODES;
+	G.ctl->walks_threads = 1;
 	G.ctl->report_addr = G.system_heap ? 0 : (uint64_t)&shim_report;
 	G.ctl->report_kinds = REPORT_KIND_COUNT;
 	G.ctl->report_filters = xlate_can_filter() ? REPORT_FILTERS_NEW : 0;
