@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c: what a debugging session is measured on: session {events|compute|threads|memory} ROUNDS. rare() is called
- * once, in the middle; often() 10,000 times at equal distances; last() at the end.
+ * session.c: what a debugging session is measured on: session {events|compute|threads|memory|turns} ROUNDS. rare() is
+ * called once, in the middle; often() 10,000 times at equal distances; last() at the end.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -74,7 +74,8 @@ static __attribute__((noinline)) unsigned long line(unsigned long n)
 {
 	unsigned long x = 1, i;
 
-	for (i = 0; i < n; i++) x = (x ^ (x >> 29)) * 6364136223846793005ul + i; /* line: loop */
+	for (i = 0; i < n; i++)
+		x = (x ^ (x >> 29)) * 6364136223846793005ul + i; /* line: loop */
 	return x;
 }
 
@@ -111,6 +112,39 @@ static void threads(void)
 			abort();
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
+}
+
+static pthread_cond_t next = PTHREAD_COND_INITIALIZER;
+
+/* Takes turns with another one, and writes what is there already. */
+static void *take_turns(void *second)
+{
+	long me = second != NULL;
+
+	pthread_mutex_lock(&lock);
+	while (count < rounds) {
+		if (count % 2 == me) {
+			for (int k = 0; k < 100; k++)
+				same = 7;
+			call_at(count++);
+			pthread_cond_signal(&next);
+		} else {
+			pthread_cond_wait(&next, &lock);
+		}
+	}
+	pthread_cond_signal(&next);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void turns(void)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, take_turns, &t))
+		abort();
+	take_turns(NULL);
+	pthread_join(t, NULL);
 }
 
 /* 100 MB in use. */
@@ -151,7 +185,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} kinds[] = {{"events", events}, {"compute", compute}, {"threads", threads}, {"memory", memory}};
+	} kinds[] = {
+		{"events", events}, {"compute", compute}, {"threads", threads}, {"memory", memory}, {"turns", turns}};
 
 	if (argc != 3)
 		return 2;
