@@ -23,13 +23,13 @@
 #define END_SLOT (TRACE_SLOTS - 1)
 #define CTL_ADDR(field) (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, field))
 
-enum place { RECORDER, RETURNS /* runs to where it returns to the program */, PROGRAM, WALKS };
+enum thread_place { RECORDER, RETURNS /* runs to where it returns to the program */, PROGRAM, WALKS };
 
 struct all;
 struct one {
 	struct all *all;
 	struct segcur_thread *of;
-	enum place place;
+	enum thread_place place;
 	uint64_t sp; /* RETURNS: in the program */
 	struct trace_walk walk;
 	uint64_t counted; /* arrivals, up to event out->at */

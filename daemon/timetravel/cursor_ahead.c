@@ -55,7 +55,7 @@ static bool is_plain(const struct rlog_rec *r, bool all)
 }
 
 /* The events ahead. */
-struct ahead {
+struct coming_events {
 	uint64_t alone; /* the last one up to which the thread that moves first moves alone */
 	uint64_t all; /* the last one up to which all are plain */
 	bool preempted; /* the first one is in the middle of the program */
@@ -63,7 +63,7 @@ struct ahead {
 };
 
 /* Those after n, up to `to`. */
-static int look_ahead(struct cursor *t, uint64_t n, uint64_t to, struct ahead *a, struct err *e)
+static int look_ahead(struct cursor *t, uint64_t n, uint64_t to, struct coming_events *a, struct err *e)
 {
 	bool alone = true, plain = true;
 	struct timeline_event ev;
@@ -188,7 +188,7 @@ int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e)
 	uint64_t n = nav_at(t->nav);
 	struct group_thread *th = group_find(&t->group, t->tid);
 	cleanup_free uint32_t *who = NULL;
-	struct ahead a = {0};
+	struct coming_events a = {0};
 	int r;
 
 	f->at = n;
