@@ -3,13 +3,11 @@
  * cursor_ahead.c: in which of the next segments may there be stops? A copy of the thread that moves goes on as long as
  * it moves alone, or a copy of all threads, as long as none begins or ends.
  */
-#define LOG_DOMAIN "cursor"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/str.h"
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
@@ -208,7 +206,5 @@ int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e)
 		f->to = a.alone;
 		r = alone(t, th, f, e);
 	}
-	log_debug("from event %llu, %s up to %llu: known up to %llu", (unsigned long long)n,
-		  f->to == a.all ? "all" : "one", (unsigned long long)f->to, (unsigned long long)f->at);
 	return r ? r : f->at == n;
 }
