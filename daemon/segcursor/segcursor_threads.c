@@ -5,9 +5,9 @@
  * next: that one is waited for, and the others run on in the recorder up to their wait.
  *
  * Each thread's walk compares what it writes with what its own walk has seen last. So a word that another thread has
- * changed may be counted once too often. No change is left out: if all that a thread writes in a segment is what it saw
- * last, then either that is what was there at the segment's beginning, and nothing changes, or the word is another one
- * at the segment's end, where words are compared.
+ * changed would be counted once more by each of them: they are told of it. Nor would a change be left out if they were
+ * not: if all that a thread writes in a segment is what it saw last, then either that is what was there at the
+ * segment's beginning, and nothing changes, or the word is another one at the segment's end, where words are compared.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -60,6 +60,23 @@ static int read_words(struct all *a, uint64_t word[REPLAY_WALK_WATCHES], struct 
 	return 0;
 }
 
+/* To the walks of the other threads, the words are what they are now. */
+static int tell_others(struct one *o, struct err *e)
+{
+	struct all *a = o->all;
+	uint64_t minus[REPLAY_WALK_WATCHES];
+
+	for (unsigned i = 0; i < a->ask.watches; i++)
+		minus[i] = -a->word[i];
+	for (unsigned i = 0; i < a->n; i++) {
+		uint64_t at = &a->v[i] == o ? 0 : a->v[i].walk.ask.minus_at;
+
+		if (at && trace_write(a->pid, at, minus, a->ask.watches * sizeof(minus[0]), e))
+			return -1;
+	}
+	return 0;
+}
+
 /* This thread has come to the event after out->at. */
 static int at_event(struct one *o, struct err *e)
 {
@@ -77,7 +94,7 @@ static int at_event(struct one *o, struct err *e)
 	if (may)
 		a->out->maybe(a->out->ctx, a->out->at);
 	a->out->at++;
-	return 0;
+	return may ? tell_others(o, e) : 0;
 }
 
 static struct one *whose_turn(const struct all *a)

@@ -114,6 +114,9 @@ struct replay_walk {
 	struct {
 		uint64_t lo, hi; /* [lo, hi) */
 	} code[REPLAY_WALK_CODES];
+	/* The shim's: where it has the watched words as it saw them last, each with its sign changed, in 8 bytes; 0: of
+	 * an older recorder. */
+	uint64_t minus_at;
 };
 
 #endif

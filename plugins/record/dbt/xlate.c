@@ -469,6 +469,11 @@ const uint64_t *xlate_branches(const struct xlate *x)
 	return &x->branches;
 }
 
+const uint64_t *xlate_minus(const struct xlate *x)
+{
+	return x->minus;
+}
+
 uint64_t xlate_again(const struct xlate *x)
 {
 	return x->again;

@@ -95,6 +95,7 @@ uint64_t xlate_enter(struct xlate *x, uint64_t pc);
 void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out);
 const uint64_t *xlate_arrivals(const struct xlate *x); /* so far; from now on, too */
 const uint64_t *xlate_branches(const struct xlate *x);
+const uint64_t *xlate_minus(const struct xlate *x); /* the watched words as they were last, with the sign changed */
 /* In hit and arrived: the address to go on at, as returned by xlate_enter. */
 uint64_t xlate_again(const struct xlate *x);
 /* The pieces of the translator's own memory. Returns how many. */

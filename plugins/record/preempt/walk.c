@@ -197,6 +197,7 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 	xlate_count(k->x, &k->count, (uint64_t)walk_end);
 	w->count_at = (uint64_t)xlate_arrivals(k->x);
 	w->branches_at = (uint64_t)xlate_branches(k->x);
+	w->minus_at = (uint64_t)xlate_minus(k->x);
 	w->marks_at = (uint64_t)xlate_marks(k->x, &nmarks);
 	w->nmarks_at = (uint64_t)nmarks;
 	enter(k, w);
