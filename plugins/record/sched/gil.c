@@ -17,6 +17,7 @@
 #include "record/core/task.h"
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
+#include "record/event/sig_queue.h"
 #include "record/sched/chaos.h"
 #include "record/sched/deadlock.h"
 #include "record/store/log.h"
@@ -268,6 +269,7 @@ static void wait_go(struct thr *t)
 {
 	long waited = 0;
 
+	t->waits_turn = 1;
 	while (!__atomic_load_n(&t->gil.go, __ATOMIC_ACQUIRE)) {
 		long look = next_look(t, waited), spin[2] = {0, gil.idle ? CHAOS_IDLE_NS : look};
 
@@ -280,8 +282,12 @@ static void wait_go(struct thr *t)
 				waited = 0;
 		}
 		if (G.mode != SHIM_RECORD)
-			return;
+			break;
 	}
+	t->waits_turn = 0;
+	sig_held_back_come(t);
+	if (G.mode != SHIM_RECORD)
+		return;
 	ending_wait();
 	if (chaos()) { /* the thread that gave it may not have begun to wait yet */
 		chaos_settle(t);
@@ -495,30 +501,54 @@ void gil_look(struct thr *t)
 	}
 }
 
+static void leave_to_wait(struct thr *t)
+{
+	if (t->pending) {
+		event_hooks.deliver_pending(t);
+		t->clean = 0;
+	}
+	if (!t->clean)
+		ev(t, RLOG_YIELD, 0, 0, 0);
+	if (t->internal)
+		deadlock_look(t, gil_wanted);
+	gil_release(t);
+	t->blocking = 1;
+}
+
+/*
+ * Signals came while it gave the turn up. Perhaps they come faster than it gets the turn: those that come from here on
+ * interrupt the call.
+ */
+static void leave_in_flood(struct thr *t)
+{
+	uint64_t all = SIG_QUEUE_BLOCKS & ~SIG_SYNCHRONOUS, old;
+
+	t->blocking = 0;
+	gil_acquire(t);
+	for (;;) {
+		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
+		if (!t->pending || sig_queue_return(t))
+			break;
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
+		event_hooks.deliver_pending(t);
+		t->clean = 0;
+	}
+	leave_to_wait(t);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
+}
+
 void gil_block(struct thr *t)
 {
-	for (;;) {
-		if (t->pending) {
-			event_hooks.deliver_pending(t);
-			t->clean = 0;
-		}
-		if (!t->clean)
-			ev(t, RLOG_YIELD, 0, 0, 0);
-		if (t->internal)
-			deadlock_look(t, gil_wanted);
-		gil_release(t);
-		t->blocking = 1;
-		if (!t->pending)
-			return;
-		t->blocking = 0;
-		gil_acquire(t);
-	}
+	leave_to_wait(t);
+	if (t->pending)
+		leave_in_flood(t);
 }
 
 void gil_unblock(struct thr *t)
 {
 	t->blocking = 0;
 	gil_acquire(t);
+	sig_held_back_come(t);
 }
 
 void gil_leave(struct thr *t)
