@@ -30,6 +30,7 @@ struct run {
 	uint64_t looked, compared; /* positions, with memory */
 	unsigned parallel; /* processes that were replayed in parallel */
 	unsigned forked; /* those that were replayed from their fork on */
+	unsigned resumed; /* replays of a process for more of its children that did not begin at its start */
 	uint64_t events;
 	struct buf out; /* struct replay_out records of all processes */
 	struct branch_set branches;
@@ -316,6 +317,7 @@ static int replay_tree(struct run *r, uint32_t tree, const uint32_t *trees, stru
 		if (trees[i] == tree && has_events(r->rec, img))
 			ret = replay_image(r, img->ordinal, e);
 	}
+	r->resumed += r->branches.resumed;
 	branches_fini(&r->branches);
 	return ret;
 }
@@ -350,9 +352,9 @@ static int replay_all(struct run *r, json_t **result, struct err *e)
 			       r->rec->dir);
 	if (r->output && send_output(r, e))
 		return -1;
-	*result = json_pack("{s:s, s:b, s:I, s:I, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
+	*result = json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
 			    (json_int_t)r->rec->nimages, "parallel", (json_int_t)r->parallel, "forked",
-			    (json_int_t)r->forked, "events", (json_int_t)r->events);
+			    (json_int_t)r->forked, "resumed", (json_int_t)r->resumed, "events", (json_int_t)r->events);
 	if (r->memory)
 		json_object_set_new(*result, "memory",
 				    json_pack("{s:I, s:I}", "positions", (json_int_t)r->looked, "compared",

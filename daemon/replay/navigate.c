@@ -475,10 +475,50 @@ static int run_past_others(struct nav *n, const struct branch_set *b, bool *dive
 	return 0;
 }
 
-static int run_for_branches(struct nav *n, const struct branch_set *b, bool *diverged, struct err *e)
+#define KEEP_S 0.2 /* longer than a checkpoint and its restore take */
+/* Those that come after these are forked by a replay that goes on from here, if it has taken long to come here. */
+static void keep_for_more(struct nav *n, struct branch_set *b, double began)
 {
-	return run_past_others(n, b, diverged, e) || run_to(n, b->until ? b->until : nav_total(n), diverged, e) ? -1
-														: 0;
+	bool keep = b->more && clock_s() - began > KEEP_S;
+	uint64_t was = b->kept_of == n->t.process ? b->kept : 0, at;
+	struct err why;
+
+	if (!keep && (b->more || !was))
+		return;
+	b->kept = 0;
+	if (keep && !(nav_ckpt_before(n, nav_at(n), &at) && at == nav_at(n)) && !nav_checkpoint(n, &why))
+		b->kept = nav_at(n);
+	b->kept_of = n->t.process;
+	if (was && nav_drop_checkpoint(n, was, &why))
+		log_info("%s", why.text);
+}
+
+static int begin_for_branches(struct nav *n, struct branch_set *b, struct err *e)
+{
+	uint64_t at;
+
+	if (!b->until)
+		return nav_begin(n, e);
+	if (nav_restart(n, b->after, &at, e))
+		return -1;
+	b->resumed += at && at == b->kept && b->kept_of == n->t.process;
+	/* a checkpoint's are others */
+	n->t.ctl->branches = n->t.branch.from;
+	memset(&n->t.ctl->branch[n->t.branch.from], 0,
+	       (n->t.branch.end - n->t.branch.from) * sizeof(n->t.ctl->branch[0]));
+	return 0;
+}
+
+static int run_for_branches(struct nav *n, struct branch_set *b, bool *diverged, struct err *e)
+{
+	double began = clock_s();
+
+	if (begin_for_branches(n, b, e) || run_past_others(n, b, diverged, e) ||
+	    run_to(n, b->until ? b->until : nav_total(n), diverged, e))
+		return -1;
+	if (b->until)
+		keep_for_more(n, b, began);
+	return 0;
 }
 
 int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct branch_set *branches, struct op_ctx *ctx,
@@ -520,8 +560,8 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 			return -1;
 		if (parallel && !memory && !i && try_parallel(out))
 			return 0;
-		if (!nav_begin(out, to) && !(branches ? run_for_branches(out, branches, &diverged, to)
-						      : run_to_end(out, memory, &diverged, to))) {
+		if (!(branches ? run_for_branches(out, branches, &diverged, to)
+			       : nav_begin(out, to) || run_to_end(out, memory, &diverged, to))) {
 			variants_set(rec, process, variant);
 			if (branches)
 				branches_take(branches, &out->t);

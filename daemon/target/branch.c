@@ -29,7 +29,8 @@ void branches_clear(struct branch_set *b)
 		line_end_one(b->rec, b->v[i].process);
 	free(b->v);
 	free(b->ctl);
-	*b = (struct branch_set){.rec = b->rec, .forked = b->forked};
+	*b = (struct branch_set){
+		.rec = b->rec, .forked = b->forked, .kept_of = b->kept_of, .kept = b->kept, .resumed = b->resumed};
 }
 
 void branches_fini(struct branch_set *b)
@@ -98,11 +99,15 @@ int branches_want(struct branch_set *b, uint32_t process, uint32_t first, const 
 	uint32_t last = first;
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < b->rec->nimages && n < room_of(b); i++) {
+	b->more = false;
+	for (unsigned i = 0; i < b->rec->nimages; i++) {
 		const struct rlog_image *img = &b->rec->images[i].head;
 
 		if (img->origin != RLOG_ORIGIN_FORK || img->parent != process || b->rec->images[i].ordinal < first)
 			continue;
+		b->more = n == room_of(b);
+		if (b->more)
+			break;
 		last = b->rec->images[i].ordinal;
 		n++;
 	}

@@ -22,6 +22,10 @@ struct branch_set {
 	unsigned n;
 	uint32_t next; /* place */
 	uint64_t after, until; /* see branches_want; until 0: all are made */
+	bool more; /* ... and there are others after these */
+	uint32_t kept_of; /* a process that forks them of which a checkpoint was taken, */
+	uint64_t kept; /* at this event; 0: none */
+	unsigned resumed; /* replays that went on from there */
 	struct replay_ctl *ctl; /* what the recorder has told of itself in it */
 	uint64_t *forked; /* by ordinal: the event by which it was forked, in variant 0; 0: not known */
 };
