@@ -3,9 +3,9 @@
  * gil.c: recording with --sched serial or chaos: one thread at a time runs the program's code.
  *
  * A thread holds the gil while it runs, and gives it up only right after a stamped record: at an event
- * when its slice is over and others wait (gil_point), or around a call that may wait (gil_block, which
- * logs a YIELD when the last record is none of its own that is stamped). So the segments of the timeline
- * are what really ran without interruption, and data races, atomics and lock-free code replay exactly.
+ * when its slice is over and others wait (gil_point), or around a call that may wait (gil_wait.c). So the
+ * segments of the timeline are what really ran without interruption, and data races, atomics and lock-free
+ * code replay exactly.
  *
  * A thread that has made no event for a while, although others wait, may spin until one of them does
  * something. The first of those sends it SIG_PREEMPT, and it logs a PREEMPT there (interrupt.c).
@@ -499,56 +499,6 @@ void gil_look(struct thr *t)
 		gil.looks = 0;
 		gil_switch(t);
 	}
-}
-
-static void leave_to_wait(struct thr *t)
-{
-	if (t->pending) {
-		event_hooks.deliver_pending(t);
-		t->clean = 0;
-	}
-	if (!t->clean)
-		ev(t, RLOG_YIELD, 0, 0, 0);
-	if (t->internal)
-		deadlock_look(t, gil_wanted);
-	gil_release(t);
-	t->blocking = 1;
-}
-
-/*
- * Signals came while it gave the turn up. Perhaps they come faster than it gets the turn: those that come from here on
- * interrupt the call.
- */
-static void leave_in_flood(struct thr *t)
-{
-	uint64_t all = SIG_QUEUE_BLOCKS & ~SIG_SYNCHRONOUS, old;
-
-	t->blocking = 0;
-	gil_acquire(t);
-	for (;;) {
-		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
-		if (!t->pending || sig_queue_return(t))
-			break;
-		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
-		event_hooks.deliver_pending(t);
-		t->clean = 0;
-	}
-	leave_to_wait(t);
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
-}
-
-void gil_block(struct thr *t)
-{
-	leave_to_wait(t);
-	if (t->pending)
-		leave_in_flood(t);
-}
-
-void gil_unblock(struct thr *t)
-{
-	t->blocking = 0;
-	gil_acquire(t);
-	sig_held_back_come(t);
 }
 
 void gil_leave(struct thr *t)
