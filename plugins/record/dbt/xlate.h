@@ -121,6 +121,11 @@ xlate_native_top(struct xlate *x); /* the highest stack pointer of those since t
  * registers are the program's. 0: the fault is not of such an instruction.
  */
 uint64_t xlate_original(const struct xlate *x, uint64_t code);
+/*
+ * A return address that the program's caller of the recorder is to be known by: that of the program, if the calling
+ * thread has called from translated code, which `ret` leads to. Before that code calls the recorder again.
+ */
+const void *xlate_caller(const void *ret);
 /* Pairs of words: an address of translated code, and of the instruction that it is a copy of. *n: how many. */
 const uint64_t *xlate_marks(const struct xlate *x, const uint32_t **n);
 /* The thread has left the translated code. NULL is fine. */

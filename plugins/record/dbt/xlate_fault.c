@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_fault.c: which instruction of the program has faulted in translated code. A handler of SIGSEGV looks at the
- * address of the instruction, and may send the thread elsewhere, as virtual machines do for null pointers.
+ * xlate_fault.c: where in the program translated code stands: which instruction has faulted, and who has called the
+ * recorder. A handler of SIGSEGV looks at the address of the instruction, and may send the thread elsewhere, as virtual
+ * machines do for null pointers; the dynamic linker looks at the file that the caller's address is in.
  */
+#include "record/core/memory.h"
+#include "record/core/state.h"
 #include "record/dbt/xlate_emit.h"
+
+#include <asm/prctl.h>
 
 /* Bytes, of what a branch, call or return becomes, up to its last access to the program's memory. */
 #define LONGEST 64u
@@ -40,4 +45,15 @@ uint64_t xlate_original(const struct xlate *x, uint64_t code)
 	insn_decode((const uint8_t *)m->pc, &i);
 	/* a plain instruction is itself; of the others, no register is changed before they access memory */
 	return code == m->code || i.kind != INSN_PLAIN ? m->pc : 0;
+}
+
+const void *xlate_caller(const void *ret)
+{
+	struct xlate *x = 0;
+
+	/* GS may also be the program's own */
+	if (raw2(SYS_arch_prctl, ARCH_GET_GS, &x) || !x || !sys_readable(&x->self, sizeof(x->self)) ||
+	    x->self != (uint64_t)x || x->back != ret)
+		return ret;
+	return (const void *)x->native_ret;
 }

@@ -10,6 +10,7 @@
  */
 #include "record/core/real.h"
 #include "record/core/state.h"
+#include "record/dbt/xlate.h"
 #include "record/event/ev.h"
 #include "record/sched/own_locks.h"
 #include "record/sync/lib.h"
@@ -82,7 +83,7 @@ static void look_at_new(void)
 #define CALL_FOR(name, params, a, b, c, after)                                                                         \
 	LIBC(void *, name, params)                                                                                     \
 	{                                                                                                              \
-		const void *caller = __builtin_return_address(0);                                                      \
+		const void *caller = xlate_caller(__builtin_return_address(0));                                        \
 		int locked = lib_enter(LIB_DL);                                                                        \
 		void *ret = call_for(caller, real_table[REAL_##name], a, b, c);                                        \
                                                                                                                        \
@@ -135,7 +136,7 @@ static void *wrapper_of(void *found, const char *name)
 
 LIBC(void *, dlsym, (void *handle, const char *name))
 {
-	const void *caller = __builtin_return_address(0);
+	const void *caller = xlate_caller(__builtin_return_address(0));
 	int locked = lib_enter(LIB_DL);
 	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlsym], handle, name, 0), name);
 
@@ -145,7 +146,7 @@ LIBC(void *, dlsym, (void *handle, const char *name))
 
 LIBC(void *, dlvsym, (void *handle, const char *name, const char *version))
 {
-	const void *caller = __builtin_return_address(0);
+	const void *caller = xlate_caller(__builtin_return_address(0));
 	int locked = lib_enter(LIB_DL);
 	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlvsym], handle, name, version), name);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that is loaded and unloaded again and again: the loader's blocks are given out anew each time. */
+/* A library that is loaded and unloaded again and again: the loader's blocks are given out anew each time. It looks at
+ * who calls it. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@ int main(void)
 		void *lib = dlopen("libm.so.6", RTLD_NOW);
 		char *p = malloc(100);
 
-		if (!lib || !p)
+		if (!lib || !p || !dlsym(RTLD_NEXT, "malloc"))
 			return 1;
 		memset(p, i, 100);
 		dlclose(lib);
