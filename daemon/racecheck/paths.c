@@ -28,7 +28,7 @@ void paths_fini(struct paths *p)
 
 static uint32_t *place_of(const struct paths *p, uint32_t parent, uint64_t pc)
 {
-	size_t k = (size_t)((pc ^ (uint64_t)parent << 40) * HASH >> 24) & (p->slots - 1);
+	size_t k = (size_t)((pc * HASH ^ parent) * HASH >> 32) & (p->slots - 1);
 
 	for (; p->slot[k]; k = (k + 1) & (p->slots - 1)) {
 		const struct path *v = &p->v[p->slot[k]];

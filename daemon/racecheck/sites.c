@@ -31,8 +31,7 @@ static bool is_same_code(const struct racecheck *r, const struct race_site *a, c
 
 static size_t site_place(const struct racecheck *r, const struct race_site *s)
 {
-	size_t k = (size_t)((s->pc ^ (uint64_t)s->path << 36 ^ (uint64_t)s->kind << 60) * HASH >> 24) &
-		   (r->site_slots - 1);
+	size_t k = (size_t)((s->pc * HASH ^ (uint64_t)s->path << 4 ^ s->kind) * HASH >> 32) & (r->site_slots - 1);
 
 	for (; r->site_slot[k]; k = (k + 1) & (r->site_slots - 1)) {
 		const struct race_site *v = &r->sites[r->site_slot[k]];

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "made_up.h"
+#include "racecheck/paths.h"
 
 #define X 0x1000
 
@@ -308,12 +309,43 @@ static void against_plain(void **state)
 	}
 }
 
+/* Of a recursion with two calls: one call after very many others. Their places in the table are not one long run. */
+static void many_paths(void **state)
+{
+	const uint32_t n = 100000;
+	struct paths p;
+	uint64_t pc[2];
+	size_t run = 0, longest = 0;
+
+	(void)state;
+	paths_init(&p);
+	for (uint32_t parent = 0; parent < n; parent++)
+		assert_int_equal(paths_number(&p, parent, 0x7ffff7c9350b), parent + 1);
+	assert_int_equal(paths_calls(&p, n, pc, 2), 2);
+	assert_int_equal(paths_number(&p, n - 1, 0x7ffff7c9350b), n);
+	for (size_t k = 0; k < p.slots; k++) {
+		run = p.slot[k] ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	assert_true(longest < 1000);
+	paths_fini(&p);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
-		CASE(clocks), CASE(pairs),   CASE(behind_release), CASE(sizes),	    CASE(known),
-		CASE(memory), CASE(atomics), CASE(relaxed),	   CASE(handed_on), CASE(against_plain),
+		CASE(clocks),
+		CASE(pairs),
+		CASE(behind_release),
+		CASE(sizes),
+		CASE(known),
+		CASE(memory),
+		CASE(atomics),
+		CASE(relaxed),
+		CASE(handed_on),
+		CASE(against_plain),
+		cmocka_unit_test(many_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
