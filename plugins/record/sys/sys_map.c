@@ -254,6 +254,24 @@ static void note_unread(const struct thr *t)
 	note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, text);
 }
 
+/* Blocks and stacks of threads to come are to be there, and nothing else (blocks_is_heap, shim_is_stack). */
+static int is_for_threads(const long *a)
+{
+	uint64_t lo = (uint64_t)a[0], hi = lo + (uint64_t)a[1];
+
+	return hi > SHIM_HEAP_MAIN_ADDR && lo < SHIM_STACK_ADDR + ((RLOG_MAX_THREADS + 2ull) << 26);
+}
+
+/* An address that is only a hint need not be taken. */
+static long map(const long *a)
+{
+	int hint = !(a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE));
+
+	if (is_recorders(a))
+		return map_elsewhere(a);
+	return raw6(SYS_mmap, hint && is_for_threads(a) ? 0 : a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
 long record_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	int file = !(a[3] & MAP_ANONYMOUS), kind = shared_kind(a);
@@ -269,7 +287,7 @@ long record_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		forget(a);
 	if (file && files_keep((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
 		v.n = sizeof(st);
-	ret = is_recorders(a) ? map_elsewhere(a) : raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	ret = map(a);
 	if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4]))
 		note_unread(t);
 	if (ret > 0)

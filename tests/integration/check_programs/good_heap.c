@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* good_heap.c: All ways to allocate, used to the last byte. */
+/* good_heap.c: All ways to allocate, used to the last byte; and memory that is mapped where the heap could be. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void use(char *p, size_t n)
 {
@@ -45,5 +46,9 @@ int main(void)
 	p = malloc(1 << 20);
 	memset(p, 1, 1 << 20);
 	free(p);
+	p = mmap((void *)0x30413a080000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return 1;
+	use(p, 4096);
 	return 0;
 }
