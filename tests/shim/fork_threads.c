@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* fork_threads.c: forks out of a program with threads; children start threads of their own. */
+/* fork_threads.c: forks out of a program with threads; children start threads of their own, and have not all memory. */
 #include "check.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static int stop;
 static atomic_int prepared, in_parent, in_child;
 static unsigned long work;
+
+#define PAGE 4096
+static char *pages; /* that a child does not have, has empty, and has */
 
 static void *worker(void *arg)
 {
@@ -58,6 +62,8 @@ static int child(void)
 
 	if (in_child != 1 || in_parent == prepared)
 		return 1;
+	if (!mprotect(pages, PAGE, PROT_READ) || pages[PAGE] || pages[2 * PAGE] != 3)
+		return 4;
 	for (int i = 0; i < 3; i++)
 		if (pthread_create(&t[i], NULL, child_thread, &count))
 			return 2;
@@ -70,6 +76,13 @@ int main(void)
 {
 	pthread_t t[2];
 
+	pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(pages != MAP_FAILED);
+	CHECK(madvise(pages, 2 * PAGE, MADV_DONTFORK) == 0 && madvise(pages + PAGE, PAGE, MADV_DOFORK) == 0);
+	CHECK(madvise(pages + PAGE, PAGE, 18 /* MADV_WIPEONFORK */) == 0 && madvise(pages, 1, -1) == -1);
+	CHECK(madvise(pages + 2 * PAGE, PAGE, MADV_RANDOM) == 0 && madvise(pages + 2 * PAGE, PAGE, MADV_DONTDUMP) == 0);
+	for (int i = 0; i < 3; i++)
+		pages[i * PAGE] = (char)(i + 1);
 	CHECK(pthread_atfork(before, after_parent, after_child) == 0);
 	for (int i = 0; i < 2; i++)
 		NEED(pthread_create(&t[i], NULL, worker, NULL) == 0);
@@ -87,6 +100,7 @@ int main(void)
 	pthread_mutex_unlock(&m);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
+	CHECK(pages[0] == 1 && pages[PAGE] == 2 && pages[2 * PAGE] == 3);
 	CHECK(prepared == 10 && in_parent == 10 && in_child == 0);
 	step("forks with threads");
 	return check_status();

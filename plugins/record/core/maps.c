@@ -28,20 +28,12 @@ static struct map parse(const char *s)
 	return m;
 }
 
-typedef int map_fn(const struct map *m, void *arg);
+/* fn gets each line, ended by 0, and may not be called for what is beyond LINE_MAX in one. */
+typedef int line_fn(const char *line, void *arg);
 
-static int call(map_fn *fn, void *arg, const char *line, char *end)
+static int lines_each(const char *path, line_fn *fn, void *arg)
 {
-	struct map m;
-
-	*end = 0;
-	m = parse(line);
-	return fn(&m, arg);
-}
-
-int maps_each(map_fn *fn, void *arg)
-{
-	int fd = raw_open("/proc/self/maps", O_RDONLY, 0), stop = 0, rest = 0;
+	int fd = raw_open(path, O_RDONLY, 0), stop = 0, rest = 0;
 	char buf[LINE_MAX + 1], *line, *nl;
 	size_t have = 0;
 	long n;
@@ -51,17 +43,69 @@ int maps_each(map_fn *fn, void *arg)
 	while (!stop && (n = raw3(SYS_read, fd, buf + have, LINE_MAX - have)) > 0) {
 		have += (size_t)n;
 		for (line = buf; !stop && (nl = memchr(line, '\n', have - (size_t)(line - buf))); line = nl + 1) {
-			stop = rest ? 0 : call(fn, arg, line, nl);
+			*nl = 0;
+			stop = rest ? 0 : fn(line, arg);
 			rest = 0;
 		}
 		have -= (size_t)(line - buf);
 		memmove(buf, line, have);
 		if (!stop && have == LINE_MAX) {
-			stop = rest ? 0 : call(fn, arg, buf, buf + have);
+			buf[have] = 0;
+			stop = rest ? 0 : fn(buf, arg);
 			rest = 1;
 			have = 0;
 		}
 	}
 	raw_close(fd);
 	return stop;
+}
+
+struct each {
+	int (*fn)(const struct map *m, void *arg);
+	void *arg;
+};
+
+static int call(const char *line, void *arg)
+{
+	const struct each *each = arg;
+	struct map m = parse(line);
+
+	return each->fn(&m, each->arg);
+}
+
+int maps_each(int (*fn)(const struct map *m, void *arg), void *arg)
+{
+	struct each each = {fn, arg};
+
+	return lines_each("/proc/self/maps", call, &each);
+}
+
+#define FLAGS "VmFlags:"
+
+struct each_flags {
+	void (*fn)(uint64_t lo, uint64_t hi, const char *flags);
+	uint64_t lo, hi;
+};
+
+/* A mapping begins as in maps; what is said of it comes in lines that begin with a capital. */
+static int call_flags(const char *line, void *arg)
+{
+	struct each_flags *each = arg;
+	struct map m;
+
+	if (*line < 'A' || *line > 'Z') {
+		m = parse(line);
+		each->lo = m.lo;
+		each->hi = m.hi;
+	} else if (!strncmp(line, FLAGS, sizeof(FLAGS) - 1)) {
+		each->fn(each->lo, each->hi, line + sizeof(FLAGS) - 1);
+	}
+	return 0;
+}
+
+int maps_flags(void (*fn)(uint64_t lo, uint64_t hi, const char *flags))
+{
+	struct each_flags each = {.fn = fn};
+
+	return lines_each("/proc/self/smaps", call_flags, &each);
 }

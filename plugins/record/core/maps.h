@@ -17,5 +17,8 @@ struct map {
  * be listed. The texts are valid until fn returns.
  */
 int maps_each(int (*fn)(const struct map *m, void *arg), void *arg);
+/* The same with the kernel's flags of each, " rd wr mr ... " (proc_pid_smaps(5)). fn may change the mapping. 0 or -1.
+ */
+int maps_flags(void (*fn)(uint64_t lo, uint64_t hi, const char *flags));
 
 #endif

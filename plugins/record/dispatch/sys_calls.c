@@ -318,7 +318,9 @@ long call_madvise(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	if (pages_range((void *)a[0], (uint64_t)a[1]) && (a[2] == MADV_DONTNEED || a[2] == MADV_FREE))
 		return 0;
 	/* MADV_FREE drops pages when the kernel likes; MADV_DONTNEED always does */
-	return raw3(SYS_madvise, a[0], a[1], a[2] == MADV_FREE ? MADV_DONTNEED : a[2]);
+	if (a[2] == MADV_FREE)
+		return raw3(SYS_madvise, a[0], a[1], MADV_DONTNEED);
+	return sys_advise(a);
 }
 
 long call_exit(struct thr *t, long nr, const long *a, ucontext_t *uc)

@@ -12,6 +12,7 @@
 #include "record/shm/group.h"
 #include "record/store/keeper.h"
 #include "record/sync/heap_detect.h"
+#include "record/sys/sys.h"
 #include "record/sys/vfork_share.h"
 
 #include <elf.h>
@@ -227,6 +228,8 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 	while (!__atomic_load_n(&b->go, __ATOMIC_ACQUIRE))
 		raw_futex_wait(&b->go, 0);
 	turn_attach_again();
+	if (!(c->flags & CLONE_VM))
+		sys_advice_child();
 	show_own_pid(c, child);
 	init_fork_child(t, child, 0);
 	return 1;
@@ -271,6 +274,8 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 			else
 				raw0(SYS_setsid);
 			outlive(me);
+			if (!shares)
+				sys_advice_child();
 			show_own_pid(c, (uint32_t)child);
 			init_fork_child(t, (uint32_t)child, 0);
 			return child_return(self, sp, uc);

@@ -10,6 +10,7 @@
  *   sys_data.c   the memory that a call reads and writes
  *   sys_map.c    mmap, brk and others; copies of mapped files
  *   sys_remap.c  mremap
+ *   sys_advice.c madvise
  *   sys_msg.c    calls with many or nested outputs: messages, native AIO
  *   sys_req.c    ioctl, fcntl, prctl and others: by request
  *   sys_shm.c    System V shared memory
@@ -185,6 +186,10 @@ static inline int sys_is_error(long ret)
 
 /* --- sys_remap.c --- */
 sys_call record_mremap, replay_mremap;
+
+/* --- sys_advice.c --- */
+long sys_advise(const long *a); /* result of the kernel */
+void sys_advice_child(void); /* replay: in the child of a fork that is replayed */
 
 /* --- sys_shm.c --- */
 sys_call record_shmat, replay_shmat, record_shmdt, replay_shmdt, sys_shmctl;

@@ -49,6 +49,9 @@ int main(void)
 	p = mmap((void *)0x30413a080000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return 1;
+	/* a copy of the process, which goes through a check, is no child */
+	madvise(p, 4096, MADV_DONTFORK);
+	mprotect(p, 4096, PROT_READ | PROT_WRITE);
 	use(p, 4096);
 	return 0;
 }
