@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "base/maps.h"
 #include "visibility/shim_frames.h"
 
 /* Of more than there is room for, the last one includes all between. */
@@ -217,6 +218,14 @@ static int execute(struct reporting *g, struct trace *t, bool *alive, struct err
 	return *alive ? program_code_allow(&g->code, t, gadget, pc, false, e) : 0;
 }
 
+/* Is it, for the program too, no memory that can be executed? */
+static bool is_no_code(const struct reporting *g, const struct trace *t, uint64_t pc)
+{
+	struct mapping m;
+
+	return (!maps_find(t->pid, pc, &m) || !m.exec) && !program_code_is_forbidden(&g->code, t, pc);
+}
+
 /* An instruction that is not translated, or that faults as it did in the program. */
 int segcur_native_step(struct reporting *g, struct trace *t, struct err *e)
 {
@@ -224,10 +233,13 @@ int segcur_native_step(struct reporting *g, struct trace *t, struct err *e)
 	struct stop stop = {.kind = STOP_OVER};
 	struct user_regs_struct r;
 	uint64_t from;
-	bool alive;
+	bool alive, jumped;
 
 	g->faulted = false;
-	if (trace_get_pc(t, &from, e) || execute(g, t, &alive, e))
+	if (trace_get_pc(t, &from, e))
+		return -1;
+	jumped = is_no_code(g, t, from);
+	if (execute(g, t, &alive, e))
 		return -1;
 	if (!alive)
 		return AT_END;
@@ -236,7 +248,7 @@ int segcur_native_step(struct reporting *g, struct trace *t, struct err *e)
 	if (!visibility_is_shim(v, r.rip))
 		return GOES_ON;
 	/* the recorder returns to where it was, or calls a handler */
-	if (visibility_is_certain(v, from) ? run_once(g, t, 0, &stop, e) : step_out(g, t, &stop, e))
+	if (visibility_is_certain(v, from) || jumped ? run_once(g, t, 0, &stop, e) : step_out(g, t, &stop, e))
 		return -1;
 	return settle(g, t, &stop, e);
 }

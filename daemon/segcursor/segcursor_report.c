@@ -86,9 +86,9 @@ static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 static int map_report(struct reporting *g, struct trace *t, struct err *e)
 {
 	/* at this address it is ignored by comparisons of states, and in no mapping's way */
-	size_t word_bytes = g->r->words * sizeof(*g->r->word);
+	size_t word_bytes = g->r->words * sizeof(*g->r->word), codes = g->code.n + REPORT_CODES_SPARE;
 	const uint64_t args[6] = {
-		REPLAY_REPORT_ADDR,	ROOM + word_bytes,
+		REPLAY_REPORT_ADDR,	ROOM + word_bytes + codes * sizeof(struct replay_report_code),
 		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
 		(uint64_t)-1,		0};
 	uint64_t word = g->in->seg.t->ctl->report_addr;
@@ -111,9 +111,12 @@ static int map_report(struct reporting *g, struct trace *t, struct err *e)
 				      .words = g->r->words,
 				      .word_at = g->at + ROOM,
 				      .called_sp = g->r->called_sp,
+				      .codes_max = codes,
+				      .code_at = g->at + ROOM + word_bytes,
 				      .onlys = g->onlys,
 				      .kinds = REPORT_KIND_COUNT};
 	memcpy(head.only, g->only, sizeof(head.only));
+	g->code.report = g->at;
 	return trace_write(t->pid, g->at, &head, sizeof(head), e) ||
 			       trace_write(t->pid, head.word_at, g->r->word, word_bytes, e) ||
 			       trace_write(t->pid, word, &g->at, sizeof(g->at), e)

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/maps.h"
 #include "rlog/replay.h"
+#include "rlog/report.h"
 
 #define PAGE 4096ull
 #define INSN_MAX 15u
@@ -57,11 +58,10 @@ static bool is_programs(const struct mapping *m)
 	return m->exec && m->read && !is_recorders(m) && !visibility_knows(m->path) && (m->path[0] != '[' || m->write);
 }
 
-/* What is not forbidden was not mapped when it was tried, or the kernel has refused. */
-static const struct program_code_range *forbidden_at(const struct program_code *c, uint64_t pc)
+static const struct program_code_range *range_at(const struct program_code *c, uint64_t pc)
 {
 	for (size_t k = c->n; k; k--)
-		if (c->v[k - 1].forbidden && pc >= c->v[k - 1].at.lo && pc < c->v[k - 1].at.hi)
+		if (pc >= c->v[k - 1].at.lo && pc < c->v[k - 1].at.hi)
 			return &c->v[k - 1];
 	return NULL;
 }
@@ -92,6 +92,27 @@ int program_code_find(struct program_code *c, pid_t pid, struct visibility *s, s
 	return visibility_find_with(pid, s, add, c, e);
 }
 
+static int list_of(const struct program_code *c, const struct trace *t, struct replay_report *r, struct err *e)
+{
+	return trace_read(t->pid, c->report, r, sizeof(*r), e);
+}
+
+/* For the recorder, which translates nothing else, and keeps the list when mappings change. */
+static int tell(const struct program_code *c, struct trace *t, struct text at, struct err *e)
+{
+	struct replay_report_code v = {at.lo, at.hi};
+	struct replay_report r;
+
+	if (list_of(c, t, &r, e))
+		return -1;
+	if (r.codes >= r.codes_max)
+		return err_set(e, ERR_INTERNAL, "the copy %d has too much code", (int)t->pid);
+	if (trace_write(t->pid, r.code_at + r.codes * sizeof(v), &v, sizeof(v), e))
+		return -1;
+	r.codes++;
+	return trace_write(t->pid, c->report + offsetof(struct replay_report, codes), &r.codes, sizeof(r.codes), e);
+}
+
 int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget, bool changes, struct err *e)
 {
 	for (size_t k = 0; k < c->n; k++) {
@@ -99,7 +120,8 @@ int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget
 
 		if (r->forbidden || r->changes != changes)
 			continue;
-		if (protect(t, gadget, r->at, r->prot & ~PROT_EXEC, &r->forbidden, e))
+		if (protect(t, gadget, r->at, r->prot & ~PROT_EXEC, &r->forbidden, e) ||
+		    (r->forbidden && tell(c, t, r->at, e)))
 			return -1;
 		/* what is not mapped, or not yet, is not executed either */
 		c->allowed |= !r->forbidden && is_executable(t->pid, r->at);
@@ -107,32 +129,46 @@ int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget
 	return 0;
 }
 
-/* Of a file that was mapped since it was found. */
-static bool is_new(const struct trace *t, uint64_t pc, struct mapping *m)
+/* *at: what contains it. */
+static bool find_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc, struct text *at)
 {
-	return maps_find(t->pid, pc, m) && m->path[0] == '/' && m->read && !m->write && !m->shared &&
-	       !visibility_knows(m->path);
+	struct replay_report_code v[64];
+	struct replay_report r;
+	struct err ignored;
+
+	if (!c->report || list_of(c, t, &r, &ignored))
+		return false;
+	for (uint64_t k = 0; k < r.codes && k < r.codes_max; k++) {
+		uint64_t in = k % (sizeof(v) / sizeof(*v)), left = r.codes - k;
+
+		if (!in && trace_read(t->pid, r.code_at + k * sizeof(*v), v,
+				      left < sizeof(v) / sizeof(*v) ? left * sizeof(*v) : sizeof(v), &ignored))
+			return false;
+		if (pc < v[in].lo || pc >= v[in].hi)
+			continue;
+		*at = (struct text){v[in].lo, v[in].hi};
+		return true;
+	}
+	return false;
 }
 
 bool program_code_is_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc)
 {
-	struct mapping m;
+	struct text at;
 
-	return forbidden_at(c, pc) || (is_new(t, pc, &m) && !m.exec);
+	return find_forbidden(c, t, pc, &at);
 }
 
 int program_code_allow(struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow, struct err *e)
 {
-	const struct program_code_range *r = forbidden_at(c, pc);
-	struct text at = {pc & ~(PAGE - 1), (pc + INSN_MAX + PAGE) & ~(PAGE - 1)};
-	struct mapping m;
-	int prot = PROT_READ | PROT_EXEC;
+	const struct program_code_range *r = range_at(c, pc);
+	struct text at = {pc & ~(PAGE - 1), (pc + INSN_MAX + PAGE) & ~(PAGE - 1)}, all;
+	int prot = r ? r->prot : PROT_READ | PROT_EXEC;
 	bool done;
 
-	if (!r && (!is_new(t, pc, &m) || m.exec == allow))
+	if (!find_forbidden(c, t, pc, &all))
 		return 0;
-	prot = r ? r->prot : prot;
-	at.hi = at.hi > (r ? r->at.hi : m.hi) ? (r ? r->at.hi : m.hi) : at.hi;
+	at.hi = at.hi > all.hi ? all.hi : at.hi;
 	if (protect(t, gadget, at, allow ? prot : prot & ~PROT_EXEC, &done, e))
 		return -1;
 	c->allowed |= !done && !allow && is_executable(t->pid, at);

@@ -21,6 +21,7 @@ struct program_code {
 	struct program_code_range *v;
 	size_t n, cap;
 	bool allowed; /* the kernel has refused to forbid some: what is called there is not seen */
+	uint64_t report; /* in the copy: its struct replay_report, which lists what is forbidden */
 };
 
 void program_code_fini(struct program_code *c);
@@ -31,10 +32,7 @@ void program_code_fini(struct program_code *c);
 int program_code_find(struct program_code *c, pid_t pid, struct visibility *s, struct err *e);
 /* Forbids what changes, or what does not. gadget: as for trace_syscall. */
 int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget, bool changes, struct err *e);
-/*
- * Does it stand where it may not execute the program's code? That of a file, too, which the copy has mapped: the
- * recorder forbids it then.
- */
+/* Is it code of the program's which the processor may not execute? That of a file, too, which the copy has mapped. */
 bool program_code_is_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc);
 /* The instruction at pc, alone; or no longer. Nothing happens where nothing is forbidden. */
 int program_code_allow(struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow,

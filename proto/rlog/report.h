@@ -96,6 +96,13 @@ enum replay_report_filter {
 #define REPORT_ONLY_MAX 63u
 #define REPORT_KINDS_MAX 256u /* they are a byte */
 
+/* [lo, hi) */
+struct replay_report_code {
+	uint64_t lo, hi;
+};
+
+#define REPORT_CODES_SPARE 256u
+
 struct replay_report {
 	uint64_t cur; /* address of the next entry */
 	uint64_t full; /* from here on translated code stops, for the worker to take the entries out */
@@ -114,6 +121,11 @@ struct replay_report {
 	 */
 	uint64_t words, word_at;
 	uint64_t called_sp; /* where the return address of such a call stands that has not returned; 0: there is none */
+	/*
+	 * The program's code, an array: the processor may not execute it in this copy, but translated code may
+	 * (visibility/program_code.h). The recorder keeps it when the program maps files, or changes rights.
+	 */
+	uint64_t codes, codes_max, code_at;
 };
 
 static inline int report_knows(const struct replay_report *r, enum replay_report_kind kind)

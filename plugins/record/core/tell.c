@@ -73,3 +73,42 @@ __attribute__((noinline, cold)) void shim_tell(enum replay_report_kind kind, uin
 	memcpy((void *)r->cur, e, words[kind] * sizeof(*e));
 	r->cur += words[kind] * sizeof(*e);
 }
+
+unsigned shim_code_changes;
+
+int shim_code_has(uint64_t lo, uint64_t hi)
+{
+	const struct replay_report_code *c = (const struct replay_report_code *)shim_report->code_at;
+
+	for (uint64_t k = 0; k < shim_report->codes; k++)
+		if (c[k].lo < hi && c[k].hi > lo)
+			return 1;
+	return 0;
+}
+
+/* Where there is no room, the processor may execute it, unseen. */
+void shim_code_add(uint64_t lo, uint64_t hi)
+{
+	struct replay_report_code *c = (struct replay_report_code *)shim_report->code_at;
+
+	shim_code_changes++;
+	if (shim_report->codes < shim_report->codes_max)
+		c[shim_report->codes++] = (struct replay_report_code){lo, hi};
+}
+
+void shim_code_changed(uint64_t lo, uint64_t hi)
+{
+	struct replay_report_code *c = (struct replay_report_code *)shim_report->code_at, was;
+
+	shim_code_changes++;
+	for (uint64_t k = shim_report->codes; k; k--) {
+		was = c[k - 1];
+		if (was.lo >= hi || was.hi <= lo)
+			continue;
+		c[k - 1] = c[--shim_report->codes];
+		if (was.lo < lo)
+			shim_code_add(was.lo, lo);
+		if (was.hi > hi)
+			shim_code_add(hi, was.hi);
+	}
+}

@@ -20,6 +20,14 @@ void shim_tell(enum replay_report_kind kind, uint64_t pc, uint64_t a, uint64_t b
 /* The worker takes the entries out now, if there is a report. */
 void shim_tell_taken(void);
 
+/* ---- replay_report.code_at; shim_report is not NULL ---- */
+
+extern unsigned shim_code_changes __attribute__((visibility("hidden"))); /* how often what is executable has changed */
+int shim_code_has(uint64_t lo, uint64_t hi); /* any of [lo, hi) */
+void shim_code_add(uint64_t lo, uint64_t hi);
+/* It was mapped, unmapped or given other rights: it is none of that code any more. */
+void shim_code_changed(uint64_t lo, uint64_t hi);
+
 /* The recorder, or what it has called, has written to memory of the program's. */
 static inline void shim_tell_written(const void *p, uint64_t n)
 {

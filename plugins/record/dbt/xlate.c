@@ -223,7 +223,7 @@ static int has_room(const struct xlate *x)
 /* NULL: it cannot be. */
 static uint8_t *translate(struct xlate *x, uint64_t pc)
 {
-	struct cache *c = has_room(x) ? cache_near(x, pc) : 0;
+	struct cache *c = has_room(x) && xlate_may_execute(x, pc) ? cache_near(x, pc) : 0;
 	uint8_t *start;
 
 	if (!c)

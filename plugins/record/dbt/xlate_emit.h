@@ -105,6 +105,8 @@ struct xlate {
 			    */
 	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
 	unsigned nwritable;
+	struct xlate_range executable[XLATE_WRITABLE]; /* by the processor, in a copy whose program it may not execute */
+	unsigned nexecutable, code_changes; /* known since */
 	struct site sites[SITES];
 	struct mark marks[MARKS];
 	struct {
@@ -150,6 +152,8 @@ void xlate_put_load(struct cache *c, const struct xlate_word *w);
  */
 void xlate_find_writable(struct xlate *x);
 int xlate_is_writable(const struct xlate *x, uint64_t pc);
+/* In a copy that reports: could the program execute what stands here? */
+int xlate_may_execute(struct xlate *x, uint64_t pc);
 void emit_fresh(struct xlate *x, struct cache *c, uint64_t pc, uint64_t len);
 
 /* Where the instruction before was, as far as the block knows. */

@@ -4,9 +4,12 @@
  * an executable stack, replaces it without a call of the kernel. So a block of such code first compares the original
  * with what was translated, and is translated again if that has changed (as Valgrind's --smc-check=all). What a block
  * writes over its own later instructions is not seen before the block is entered again.
+ *
+ * And what is no code: where the processor would fault, nothing is translated.
  */
 #include "record/core/maps.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/dbt/xlate_emit.h"
 #include "record/dbt/xlate_put.h"
 
@@ -23,6 +26,34 @@ void xlate_add_writable(struct xlate *x, uint64_t lo, uint64_t hi)
 	}
 	last->lo = lo < last->lo ? lo : last->lo;
 	last->hi = hi > last->hi ? hi : last->hi;
+}
+
+static int add_executable(const struct map *m, void *arg)
+{
+	struct xlate *x = arg;
+
+	if (m->perms[2] == 'x' && x->nexecutable < XLATE_WRITABLE)
+		x->executable[x->nexecutable++] = (struct xlate_range){m->lo, m->hi};
+	return x->nexecutable == XLATE_WRITABLE;
+}
+
+static int is_executable(const struct xlate *x, uint64_t pc)
+{
+	for (unsigned i = 0; i < x->nexecutable; i++)
+		if (pc >= x->executable[i].lo && pc < x->executable[i].hi)
+			return 1;
+	return x->nexecutable == XLATE_WRITABLE;
+}
+
+int xlate_may_execute(struct xlate *x, uint64_t pc)
+{
+	if (!shim_report || shim_code_has(pc, pc + 1))
+		return 1;
+	if (x->code_changes == shim_code_changes && is_executable(x, pc))
+		return 1;
+	x->code_changes = shim_code_changes;
+	x->nexecutable = 0;
+	return maps_each(add_executable, x) < 0 || is_executable(x, pc);
 }
 
 static int add_range(const struct map *m, void *arg)

@@ -47,6 +47,19 @@ static void note_protection(const long *a)
 		patch_made((uint64_t)a[0], (uint64_t)a[1]);
 }
 
+/* In a copy that is to fault where the program's code is called (visibility/program_code.h). */
+static void note_code(uint64_t lo, uint64_t len, int prot)
+{
+	int code =
+		shim_code_has(lo, lo + len) && (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_EXEC);
+
+	shim_code_changed(lo, lo + len);
+	if (!code)
+		return;
+	shim_code_add(lo, lo + len);
+	raw3(SYS_mprotect, lo, len, prot & ~PROT_EXEC);
+}
+
 static long change(long nr, const long *a)
 {
 	long ret;
@@ -56,6 +69,8 @@ static long change(long nr, const long *a)
 	ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (nr == SYS_mprotect && ret == 0)
 		note_protection(a);
+	if (unlikely(shim_report) && (nr == SYS_mprotect || nr == SYS_munmap) && ret == 0)
+		note_code((uint64_t)a[0], (uint64_t)a[1], nr == SYS_munmap ? 0 : (int)a[2]);
 	return ret;
 }
 
@@ -312,9 +327,10 @@ static void replay_file(const long *a, long at, const uint64_t *st)
 		mapped(a, at, REGION_FILE, st);
 	else if (a[2] & PROT_EXEC)
 		patch_kept(a, at, st);
-	/* a copy is to fault where the program's code is called (visibility/program_code.h) */
-	if (shim_report && (a[2] & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && !(a[3] & MAP_SHARED))
+	if (unlikely(shim_report) && (a[2] & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && !(a[3] & MAP_SHARED)) {
+		shim_code_add((uint64_t)at, (uint64_t)at + (uint64_t)a[1]);
 		raw3(SYS_mprotect, at, a[1], a[2] & ~PROT_EXEC);
+	}
 }
 
 static void replay_anonymous(const long *a, long at)
@@ -345,6 +361,8 @@ long replay_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return ret;
 	if (a[3] & MAP_FIXED)
 		forget(a);
+	if (unlikely(shim_report))
+		shim_code_changed((uint64_t)ret, (uint64_t)ret + (uint64_t)a[1]);
 	if (r.payload_len > sizeof(st)) {
 		put_bytes((uint8_t *)st, r.payload + r.payload_len - sizeof(st), sizeof(st));
 		replay_file(a, ret, st);

@@ -7,6 +7,10 @@
 
 static sigjmp_buf out;
 static char *volatile seen;
+/* Returns at once, where it is executed. */
+static unsigned char data[] = {0xc3};
+static const unsigned char constant[] = {0xc3};
+static void *volatile no_code[] = {data, (void *)constant};
 
 static void handler(int sig)
 {
@@ -24,8 +28,11 @@ int main(void)
 
 	signal(SIGSEGV, handler);
 	for (int i = 0; i < 3; i++) {
-		if (!sigsetjmp(out, 1))
+		if (!sigsetjmp(out, 1)) {
+			if (i < 2)
+				((void (*)(void))no_code[i])();
 			*bad = i;
+		}
 		last[i] = seen[i];
 		free(seen);
 	}
