@@ -74,6 +74,17 @@ bool segcur_report_maps(const struct target *t, uint64_t n)
 	       !is_from_log(ev.ev.rec.op[0]);
 }
 
+#define BRIEF_SECONDS 100e-6
+
+bool segcur_report_is_brief(const struct target *t, uint64_t n, uint64_t to)
+{
+	struct timeline_event first = {0}, last;
+	struct err ignored;
+
+	return !timeline_read(t->tl, to, &last, &ignored) && (!n || !timeline_read(t->tl, n, &first, &ignored)) &&
+	       last.seconds - first.seconds < BRIEF_SECONDS;
+}
+
 /* Can a copy that is under way come to an event of this kind? At others, a copy must begin. */
 static bool can_come_to(unsigned kind)
 {

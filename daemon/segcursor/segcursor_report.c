@@ -22,7 +22,6 @@
 #define FULL (512u << 10) /* bytes of the report, at which it is read: few enough to stay in the processor's cache */
 #define KEEP_FREE (1u << 20) /* and besides, for entries that are made between two checks of whether it is full */
 #define ROOM (FULL + KEEP_FREE)
-#define BRIEF_SECONDS 100e-6
 /* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
  * gone past it. */
 #define PAST_TIMES 100
@@ -558,17 +557,6 @@ static int passes(struct reporting *g, uint64_t to, struct err *e)
 	return once_more(g, to, got ? &other : e) ? -1 : got;
 }
 
-/* Were the events after n up to `to` recorded within BRIEF_SECONDS? Tables of known accesses cost more than they save.
- */
-static bool is_brief(const struct target *t, uint64_t n, uint64_t to)
-{
-	struct timeline_event first = {0}, last;
-	struct err ignored;
-
-	return !timeline_read(t->tl, to, &last, &ignored) && (!n || !timeline_read(t->tl, n, &first, &ignored)) &&
-	       last.seconds - first.seconds < BRIEF_SECONDS;
-}
-
 /* What the thread did at the segment's end. */
 static void note_event(struct segcur_report *r, struct target *t, uint64_t n)
 {
@@ -583,7 +571,8 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 			   struct err *e)
 {
 	struct segcur in = {.n = to - 1, .shim_frames = o};
-	struct reporting g = {.r = r, .in = &in, .from = n, .copy = &in.base, .brief = is_brief(t, n, to)};
+	struct reporting g = {
+		.r = r, .in = &in, .from = n, .copy = &in.base, .brief = segcur_report_is_brief(t, n, to)};
 	struct goal goal = {0};
 	struct err why;
 	int got;

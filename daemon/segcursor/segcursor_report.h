@@ -74,6 +74,9 @@ int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint6
 bool segcur_report_keeps_code(const struct target *t, uint64_t n);
 /* Is event n a system call that may have changed mappings? */
 bool segcur_report_maps(const struct target *t, uint64_t n);
+/* Were the events after n up to `to` recorded within so short a time that tables of known accesses cost more than they
+ * save? */
+bool segcur_report_is_brief(const struct target *t, uint64_t n, uint64_t to);
 /*
  * Reports the segments from event n, at which the target stands, to event `to` (segcur_report_reach). Afterwards the
  * target stands at event n + 1, or is on its way there. ERR_USAGE: the recorder is older than this.

@@ -105,7 +105,8 @@ struct xlate {
 			    */
 	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
 	unsigned nwritable;
-	struct xlate_range executable[XLATE_WRITABLE]; /* by the processor, in a copy whose program it may not execute */
+	struct xlate_range
+		executable[XLATE_WRITABLE]; /* by the processor, in a copy whose program it may not execute */
 	unsigned nexecutable, code_changes; /* known since */
 	struct site sites[SITES];
 	struct mark marks[MARKS];

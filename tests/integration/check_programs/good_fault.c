@@ -29,8 +29,10 @@ int main(void)
 	signal(SIGSEGV, handler);
 	for (int i = 0; i < 3; i++) {
 		if (!sigsetjmp(out, 1)) {
-			if (i < 2)
+			if (i < 2) {
 				((void (*)(void))no_code[i])();
+				return 2;
+			}
 			*bad = i;
 		}
 		last[i] = seen[i];
