@@ -47,7 +47,8 @@ static int is_executable(const struct xlate *x, uint64_t pc)
 
 int xlate_may_execute(struct xlate *x, uint64_t pc)
 {
-	if (!shim_report || shim_code_has(pc, pc + 1))
+	/* shared memory the recorder protects by itself, until it is accessed */
+	if (!shim_report || G.group || G.ctl->aliases || shim_code_has(pc, pc + 1))
 		return 1;
 	if (x->code_changes == shim_code_changes && is_executable(x, pc))
 		return 1;
