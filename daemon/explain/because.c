@@ -348,7 +348,7 @@ static int by_loop(struct explain *x, struct inspect *p, int level, const struct
 	frozen = condition_freeze(p, level, good);
 	r = by_ring(x, p, level, &loop, e);
 	if (r == 1)
-		r = condition_turned(x, good, frozen, "", bad, e);
+		r = condition_turned(x, good, frozen, "", bad, NULL, e);
 	if (!r) {
 		x->found = true;
 		explain_end(x, END_TRANSITION, "since then the loop around the statement has continued");

@@ -379,7 +379,7 @@ static bool is_turn(const struct transition *t, const char *owner)
 }
 
 int condition_turned(struct explain *x, const char *text, const char *frozen, const char *owner, const char *bad,
-		     struct err *e)
+		     bool *unknown, struct err *e)
 {
 	cleanup_free char *good = NULL, *next = NULL;
 	struct transition t = {0};
@@ -400,7 +400,9 @@ int condition_turned(struct explain *x, const char *text, const char *frozen, co
 		return -1;
 	if (got < 0 || got == WATCH_NO_SYMBOL) {
 		log_info("`%s': %s", frozen, e->text);
-		return CONDITION_UNKNOWN;
+		if (unknown)
+			*unknown = true;
+		return 1;
 	}
 	if (got || !is_turn(&t, owner)) {
 		drop_transition(&t);

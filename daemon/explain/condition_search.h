@@ -11,7 +11,6 @@
 enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };
 
 #define CONDITION_BEGINS 2
-#define CONDITION_UNKNOWN 3
 /*
  * The expression is false at the failure, in the frame `level` of p, which is open: searches for what changed it, and
  * adds steps. 0: found; 1: not found, x's notes say why; CONDITION_BEGINS: found, but the last step is only where a
@@ -38,10 +37,10 @@ char *condition_freeze(struct inspect *p, int level, const char *expr);
 /*
  * Which statement turned such an expression, that was true and is false at the position `bad` (NULL: the end)? Adds a
  * step, in which it is called `text`; the end of the chain is the caller's. owner: the function that must be running
- * there, "" for any. 0; 1: it did not turn so; CONDITION_UNKNOWN: the search failed; -1. The cursor stands nowhere
- * afterwards.
+ * there, "" for any. 0; 1: it did not turn so, or, with *unknown (which may be NULL), the search failed; -1. The cursor
+ * stands nowhere afterwards.
  */
 int condition_turned(struct explain *x, const char *text, const char *frozen, const char *owner, const char *bad,
-		     struct err *e);
+		     bool *unknown, struct err *e);
 
 #endif

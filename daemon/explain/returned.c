@@ -352,7 +352,7 @@ int failure_returned(struct explain *x, struct err *e)
 	size_t before = x->chain.n, keep = x->returned.steps, notes = x->notes.n;
 	enum chain_end end = x->end;
 	char owner[128] = "";
-	bool searched = false;
+	bool searched = false, unknown = false;
 	struct kinds kinds = {0};
 	int r;
 
@@ -363,8 +363,8 @@ int failure_returned(struct explain *x, struct err *e)
 	r = to_call(x, &text, owner, &kinds, &bad, e);
 	if (!r) {
 		found = str_fmt("%s != 0", text);
-		r = condition_turned(x, found, found, owner, bad, e);
-		searched = r == 1;
+		r = condition_turned(x, found, found, owner, bad, &unknown, e);
+		searched = r == 1 && !unknown;
 	}
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;

@@ -140,7 +140,7 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 		       struct err *e)
 {
 	cleanup_free char *text = r->c.negated ? str_fmt("!(%s)", r->c.text) : xstrdup(r->c.text);
-	int got = condition_turned(x, text, r->frozen, "", v->bad, e);
+	int got = condition_turned(x, text, r->frozen, "", v->bad, NULL, e);
 	const struct step *last;
 
 	if (got)
@@ -210,7 +210,7 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 	if (!got)
 		got = read_reason(x, &r, e);
 	if (!got) {
-		got = condition_turned(x, r.c.text, r.good, "", v->bad, e);
+		got = condition_turned(x, r.c.text, r.good, "", v->bad, NULL, e);
 		if (!got)
 			explain_end(x, END_TRANSITION, "the statement turned what thread %u waits for", v->thread);
 		else if (got > 0)
