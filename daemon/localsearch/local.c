@@ -374,6 +374,7 @@ static void drop(struct trace_local_result *r)
 		trace_kill(&r->t);
 }
 
+/* later_evaluations: one search finds the transition, and the others confirm it. */
 static void add_work(struct trace_local_result *r, const struct trace_local_result *other)
 {
 	r->evaluations += other->evaluations;
@@ -384,11 +385,14 @@ static void add_work(struct trace_local_result *r, const struct trace_local_resu
 	r->run_ns += other->run_ns;
 }
 
-/* A missed hit changes the number of a transition: it is the answer when two searches in a row count the same. */
+/*
+ * A missed hit changes the number of a transition: it is the answer when two searches in a row count the same. t stands
+ * at the beginning: see begin.
+ */
 static int count_twice(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
 		       void *ctx, struct trace_local_result *r, struct err *e)
 {
-	for (unsigned tries = 0; r->is_copy; tries++) {
+	for (unsigned tries = 0;; tries++) {
 		struct trace_local_result before = *r;
 
 		drop(&before);
@@ -405,16 +409,16 @@ static int count_twice(struct trace *t, const struct trace_local_params *p, cons
 				       "this processor's debug registers miss some");
 		}
 	}
-	return 0;
 }
 
 int trace_local_search(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
 		       void *ctx, struct trace_local_result *r, struct err *e)
 {
+	const struct local l = {.p = p, .ops = ops};
 	uint64_t start = clock_ns();
 	int status = search_until_verified(t, p, ops, ctx, r, e);
 
-	if (!status && p->nth)
+	if (!status && p->nth && local_can_walk(&l))
 		status = count_twice(t, p, ops, ctx, r, e);
 	r->total_ns = clock_ns() - start;
 	return status;

@@ -126,7 +126,7 @@ struct trace_local_result {
 	/* How many were bisected: stretches of code that can be walked, branches in one, instructions between two of
 	 * them; 0: none. */
 	uint64_t gaps, branches, instructions;
-	uint64_t later_evaluations; /* how many of the evaluations were for later transitions */
+	uint64_t later_evaluations; /* how many of the evaluations were for later transitions, or to confirm this one */
 	uint64_t evaluate_ns, fork_ns, run_ns, total_ns; /* wall */
 };
 

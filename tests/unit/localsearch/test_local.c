@@ -170,6 +170,23 @@ static void counter_early(void **state)
 	finish(&g, &r);
 }
 
+/* Without walks, nothing stands at the beginning any more when a copy has found the transition. */
+static void found_once_by_a_copy(void **state)
+{
+	struct question q = {.bad = counter_above, .threshold = 600000};
+	struct trace_local_params p = {.nth = 1, .no_watch = true, .hits_limit = 100};
+	struct trace_local_result r;
+	struct target g;
+
+	iterations = 1000000000;
+	run(&g, scenario_rare, &q, p, &r, "found once");
+	assert_int_equal(r.later_evaluations, 0);
+	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
+	assert_int_equal(value_at(&r, &counter, 8), 600001);
+	assert_true(r.is_copy);
+	finish(&g, &r);
+}
+
 static bool out_of_step(struct trace *t, struct trace_words *words, struct question *q)
 {
 	return peek(t, words, ADDR(&counter), 8) != peek(t, words, ADDR(&other), 8);
@@ -560,6 +577,7 @@ int main(void)
 		cmocka_unit_test(rare_store_in_a_long_loop),
 		cmocka_unit_test(counter_in_a_long_loop),
 		cmocka_unit_test(counter_early),
+		cmocka_unit_test(found_once_by_a_copy),
 		cmocka_unit_test(dear_and_without_words),
 		cmocka_unit_test(dear_counter),
 		cmocka_unit_test(memcpy_overrun),
