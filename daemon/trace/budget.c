@@ -51,14 +51,28 @@ void trace_budget_begin(struct trace_budget *b, uint64_t ns, pid_t pid)
 	b->pid_delay = process_delay(pid);
 }
 
+static void move_end(struct trace_budget *b, pid_t pid)
+{
+	uint64_t delay = process_delay(getpid()) - b->delay + process_delay(pid) - (pid == b->pid ? b->pid_delay : 0);
+	uint64_t most = b->from + BUDGET_TIMES * b->ns, until = b->from + b->ns + delay;
+
+	b->until = until < most ? until : most;
+}
+
 bool trace_budget_is_over(struct trace_budget *b, pid_t pid)
 {
-	uint64_t now = clock_ns(), delay, most = b->from + BUDGET_TIMES * b->ns, until;
+	uint64_t now = clock_ns();
 
 	if (now <= b->until)
 		return false;
-	delay = process_delay(getpid()) - b->delay + process_delay(pid) - (pid == b->pid ? b->pid_delay : 0);
-	until = b->from + b->ns + delay;
-	b->until = until < most ? until : most;
+	move_end(b, pid);
 	return now > b->until;
+}
+
+uint64_t trace_budget_left(struct trace_budget *b, pid_t pid)
+{
+	uint64_t now = clock_ns();
+
+	move_end(b, pid);
+	return now < b->until ? b->until - now : 0;
 }

@@ -25,5 +25,7 @@ void trace_budget_begin(struct trace_budget *b, uint64_t ns, pid_t pid);
  * BUDGET_TIMES the budget in wall time.
  */
 bool trace_budget_is_over(struct trace_budget *b, pid_t pid);
+/* How many ns are left; 0: it is over. pid: as above. */
+uint64_t trace_budget_left(struct trace_budget *b, pid_t pid);
 
 #endif

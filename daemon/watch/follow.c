@@ -26,6 +26,7 @@ struct following {
 	const struct follow *f;
 	struct follow_result *r;
 	struct trace_budget budget, half;
+	uint64_t left_ns; /* of the budget, after a run from change to change */
 	struct trace_words words;
 	struct group group;
 	uint64_t gadget; /* a `syscall` instruction in the process, for copies */
@@ -398,6 +399,7 @@ static int by_changes(struct following *w, struct err *e)
 		r = check_end(w);
 	w->r->at = ctl(w)->turn;
 	w->r->exact = !r && w->r->reached;
+	w->left_ns = trace_budget_left(&w->budget, t->pid);
 	group_kill(&w->group);
 	t->pid = 0;
 	target_kill(t);
@@ -472,18 +474,18 @@ static int run(struct following *w, struct err *e)
 	return r == 1 && !is_late(w) ? go_on_by_events(w, e) : r < 0 ? -1 : 0;
 }
 
-static int run_anew(struct following *w, struct err *e)
+static int run_anew(struct following *w, uint64_t budget_ns, struct err *e)
 {
 	*w->r = (struct follow_result){.last = PRED_NONE};
-	trace_budget_begin(&w->budget, w->f->budget_ns, w->f->nav->t.pid);
-	trace_budget_begin(&w->half, w->f->budget_ns / 2, w->f->nav->t.pid);
+	trace_budget_begin(&w->budget, budget_ns, w->f->nav->t.pid);
+	trace_budget_begin(&w->half, budget_ns / 2, w->f->nav->t.pid);
 	return run(w, e);
 }
 
 /* All changes up to the end of the way have been evaluated, but for those whose hits a processor has missed. */
-static bool is_told_by_hits(const struct following *w)
+static bool is_whole(const struct following *w)
 {
-	return w->hits && (w->r->exact || (w->f->nth && w->r->turns == w->f->nth && !w->r->by_events));
+	return w->r->exact || (w->f->nth && w->r->turns == w->f->nth && !w->r->by_events);
 }
 
 static bool same_hits(const struct following *a, const struct follow_result *r, const struct following *b)
@@ -501,9 +503,9 @@ int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 	struct following w = {.f = f, .r = r}, before = {0};
 	struct follow_result first = {0};
 	uint64_t evaluations = 0, start = clock_ns(), from = nav_at(f->nav);
-	int status = run_anew(&w, e);
+	int status = run_anew(&w, f->budget_ns, e);
 
-	for (unsigned tries = 1; !status && (w.missed || is_told_by_hits(&w)); tries++) {
+	for (unsigned tries = 1; !status && (w.missed || (is_whole(&w) && (w.hits || before.hits))); tries++) {
 		if (before.hits && !w.missed && same_hits(&before, &first, &w))
 			break;
 		if (w.missed || before.hits)
@@ -513,10 +515,14 @@ int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 		first = *r;
 		evaluations += r->evaluations;
 		w = (struct following){.f = f, .r = r, .no_changes = tries == TRIES};
-		status = nav_goto(f->nav, from, e) ? -1 : run_anew(&w, e);
-		if (!status && !before.missed && !w.no_changes && !is_told_by_hits(&w)) { /* it took longer */
+		status = nav_goto(f->nav, from, e) || run_anew(&w, tries == 1 ? f->budget_ns : before.left_ns, e) ? -1
+														  : 0;
+		if (!status && !before.missed && !w.no_changes && !w.missed && !is_whole(&w)) { /* the time was up */
+			if (f->nth)
+				return err_set(e, ERR_HOST, "there was no time to count the transitions twice");
 			evaluations += r->evaluations - first.evaluations;
 			*r = first;
+			r->exact = false;
 			break;
 		}
 	}

@@ -23,12 +23,12 @@ struct follow {
 	uint64_t nth; /* stop at the nth change from good to bad, from 1; 0: do not stop */
 	/* values inside of a statement do not count, if its end is found within TRACE_LINE_STEPS; NULL: they do */
 	struct statements *statements;
-	uint64_t budget_ns; /* wall time after which following stops */
+	uint64_t budget_ns; /* wall time after which following stops; what is found by hits is confirmed in as much more */
 };
 
 struct follow_result {
 	bool reached; /* `until` was reached, and no event was left out */
-	bool exact; /* ... and every change on the way was evaluated, inside segments too */
+	bool exact; /* ... and every change on the way was evaluated, inside segments too; if found by hits, twice */
 	bool by_events; /* values at events were looked at, on a part of the way at least */
 	uint64_t at; /* the event that was reached */
 	enum pred_side last; /* the value there, or the last one before it had none */

@@ -65,8 +65,10 @@ static void over_at_last(void **state)
 
 	(void)state;
 	trace_budget_begin(&b, NS / 100, getpid());
+	assert_in_range(trace_budget_left(&b, getpid()), 0, NS / 100);
 	while (!trace_budget_is_over(&b, getpid()))
 		;
+	assert_true(trace_budget_left(&b, getpid()) < NS / 100);
 	assert_true(clock_ns() - from >= NS / 100);
 }
 
