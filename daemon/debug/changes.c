@@ -175,8 +175,11 @@ static bool same(const struct bytes *a, const struct bytes *b)
 	return a->there == b->there && !memcmp(a->v, b->v, sizeof(a->v));
 }
 
-/* Does each change begin with what the one before has left, and the last one leave what there is at the end? */
-static bool is_chain(const struct changes *c, const struct bytes *end)
+/*
+ * Does each change begin with what the one before has left, and the last one leave what there is at the end? start:
+ * what there was at first, NULL: not known; memory that is mapped later begins with anything.
+ */
+static bool is_chain(const struct changes *c, const struct bytes *start, const struct bytes *end)
 {
 	const struct bytes *next = end;
 
@@ -187,7 +190,27 @@ static bool is_chain(const struct changes *c, const struct bytes *end)
 			return false;
 		next = &x->old;
 	}
-	return true;
+	return !start || !start->there || same(start, next);
+}
+
+/* There are no earlier ones than those that are known. */
+static bool is_from_start(const struct changes *c, uint64_t to)
+{
+	return !c->more && to <= nav_first(c->d->cursor.nav);
+}
+
+/* As is_chain. 1; 0; -1. */
+static int is_complete(struct changes *c, uint64_t to, const struct bytes *end, struct err *e)
+{
+	struct cursor *t = &c->d->cursor;
+	struct bytes start;
+
+	if (!is_from_start(c, to))
+		return is_chain(c, NULL, end);
+	if (cursor_goto(t, nav_first(t->nav), e))
+		return -1;
+	look(c, &start);
+	return is_chain(c, &start, end);
 }
 
 /* *end: what there is here. */
@@ -199,7 +222,7 @@ static int collect(struct changes *c, const struct timeline_point *here, uint64_
 	look(c, end);
 	if (find_inside(c, false, e))
 		return -1;
-	while (c->n<SHOWN_MAX && * to> nav_first(c->d->cursor.nav))
+	while (c->n < SHOWN_MAX && (*to) > nav_first(c->d->cursor.nav))
 		if (find_before(c, to, e))
 			return -1;
 	return 0;
@@ -213,6 +236,7 @@ static int find(struct changes *c, const struct timeline_point *here, struct buf
 {
 	struct cursor *t = &c->d->cursor;
 	unsigned before = SHOWN_MAX + 1;
+	int complete = 0;
 	struct bytes end;
 	uint64_t to;
 
@@ -222,16 +246,20 @@ static int find(struct changes *c, const struct timeline_point *here, struct buf
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		c->n = 0;
 		c->more = false;
-		if (collect(c, here, &to, &end, e))
+		complete = collect(c, here, &to, &end, e) ? -1 : is_complete(c, to, &end, e);
+		if (complete < 0)
 			return -1;
-		if (c->n == before || is_chain(c, &end))
+		if (c->n == before || complete)
 			break;
 		before = c->n;
 		log_info("the changes do not follow from each other: once more");
 	}
 	for (unsigned i = SHOWN_MAX - c->n; i < SHOWN_MAX; i++)
 		show(c, &c->v[i], out);
-	if (c->more || to > nav_first(t->nav))
+	if (!complete)
+		buf_add_str(out,
+			    "fred: some changes may be missing: what one has left is not what the next one found\n");
+	if (!is_from_start(c, to))
 		buf_addf(out, "fred: these are the %u newest changes; earlier ones were not searched for\n", c->n);
 	return 0;
 }

@@ -8,7 +8,7 @@ from fredtest import BUILD, FREDCTL, check
 DROP = r"""
 /*
  * Preloaded into fredd: in each worker, one hit of a debug register on data is lost. $DROP_HIT is a file with the hit's
- * number, from 1; $DROP_HIT.seen gets a byte for each hit up to it.
+ * number, from 1; or -N: each Nth is. $DROP_HIT.seen gets a byte for each hit up to it, 'd' for what is lost.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,14 +39,14 @@ static long number(void)
 	return n;
 }
 
-static void note(void)
+static void note(int lost)
 {
 	char name[4096];
 	int fd;
 
 	snprintf(name, sizeof(name), "%s.seen", getenv("DROP_HIT"));
 	fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, "x", 1) != 1)
+	if (fd < 0 || write(fd, lost ? "d" : "x", 1) != 1)
 		_exit(99);
 	close(fd);
 }
@@ -74,6 +74,7 @@ static int drop(pid_t tid, int status)
 {
 	static long seen;
 	static pid_t self;
+	int lost;
 	long n = WIFSTOPPED(status) && status >> 8 == SIGTRAP ? number() : 0;
 
 	if (!n || !is_data_hit(tid))
@@ -81,10 +82,11 @@ static int drop(pid_t tid, int status)
 	if (self != getpid())
 		seen = 0;
 	self = getpid();
-	if (++seen > n)
+	if (++seen > n && n > 0)
 		return 0;
-	note();
-	if (seen < n)
+	lost = n > 0 ? seen == n : seen % -n == 0;
+	note(lost);
+	if (!lost)
 		return 0;
 	ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg[6]), 0);
 	return !ptrace(PTRACE_CONT, tid, 0, 0);
@@ -131,20 +133,28 @@ class Missing:
         subprocess.run([FREDCTL, "shutdown"], env=self.env, capture_output=True, timeout=60)
 
     def run(self, n, command):
-        """Runs command() while the worker misses hit n, from 1. What it returned, and how many hits there were up to that one."""
+        """Runs command() while the worker misses hit n, from 1. What it returned, how many hits there were up to that one, and how many were missed."""
         seen = self.file + ".seen"
         if os.path.exists(seen):
             os.unlink(seen)
         with open(self.file, "w") as f:
             f.write(str(n))
-        r = command()
-        return r, os.path.getsize(seen) if os.path.exists(seen) else 0
+        r, hits = command(), b""
+        if os.path.exists(seen):
+            with open(seen, "rb") as f:
+                hits = f.read()
+        return r, len(hits), hits.count(b"d")
 
     def each(self, command, most):
-        """command() must return the same whichever hit is missed: all of them, or `most`, at equal distances. It has some."""
-        right, hits = self.run(1 << 40, command)
+        """command() must return the same whichever hit is missed: all of them, or `most`, at equal distances. It has some.
+        There are not as many each time."""
+        right, hits, _ = self.run(1 << 40, command)
         check(hits, "no hits", right)
         for i in range(min(hits, most)):
             n = hits - i * hits // min(hits, most)
-            got, _ = self.run(n, command)
-            check(got == right, "without hit %d of %d" % (n, hits), got, right)
+            missed = 0
+            while n and not missed:
+                got, seen, missed = self.run(n, command)
+                check(got == right, "without hit %d of %d" % (n, hits), got, right)
+                n = min(n - 1, seen)
+            check(missed, "no hit was missed", hits)
