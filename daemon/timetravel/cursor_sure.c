@@ -56,11 +56,11 @@ static int go_back_to(struct cursor *t, const struct timeline_point *p, const st
 
 int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e)
 {
-	struct mark from, at, before = {0};
+	struct mark from, at = {0}, before = {0};
 	struct timeline_point p = {0};
 	struct breaks_words here;
 	struct err why;
-	bool exact;
+	bool exact, again = false; /* `before` is what the search before this one found */
 
 	if (!has_words(t) || mark_take(t, &from, &why))
 		return cursor_back_continue_few(t, stop, e);
@@ -74,13 +74,14 @@ int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e
 			return r;
 		if (!r && (mark_take(t, &at, e) || cursor_where(t, &p, e)))
 			return -1;
-		if (!r && ((tries > 1 && mark_same(&at, &before)) || tries == TRIES))
+		if (!r && ((again && mark_same(&at, &before)) || tries == TRIES))
 			return 0;
 		log_warn("what is watched changed after the last change that was seen: once more");
 		if (mark_goto(t, &from, &exact, r ? &why : e))
 			return -1;
 		if (!exact)
 			return r ? -1 : go_back_to(t, &p, stop, e);
+		again = !r;
 		before = at;
 	}
 }
