@@ -242,13 +242,22 @@ int keep_open_asked(const char *path, int flags)
 	return (int)ask(&w, relative(path), 0);
 }
 
+/* The program's umask may have taken the owner's rights away. Of other rights, the file has what its user gave it. */
+static void give_owner(int fd, int mode)
+{
+	uint64_t st[18]; /* struct stat: device, inode, links, mode (32 bits) */
+
+	if (raw2(SYS_fstat, fd, st) == 0 && (~st[3] & (uint64_t)mode & 0700))
+		raw2(SYS_fchmod, fd, (int)(st[3] & 07777) | (mode & 0700));
+}
+
 int keep_open(const char *path, int flags, int mode)
 {
 	struct question w = {.q = {.op = KEEPER_OPEN, .flags = (uint32_t)flags, .mode = (uint32_t)mode}, .fd = -1};
 	long r = is_here() ? raw_open(path, flags, mode) : NOT_HERE, asked;
 
-	if (r >= 0 && (flags & O_CREAT)) /* the program's umask may have taken the owner's rights away */
-		raw2(SYS_fchmod, r, mode);
+	if (r >= 0 && (flags & O_CREAT))
+		give_owner((int)r, mode);
 	if (!lost_rights(r))
 		return (int)r;
 	asked = ask(&w, relative(path), 0);
