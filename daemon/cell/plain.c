@@ -10,9 +10,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,13 +98,25 @@ static size_t count_below(pid_t pid, size_t most)
 	return n;
 }
 
-/* before: how many there were on the host when the cell began; only if that has changed, they are counted. */
-static bool is_crowded(unsigned before)
+/* Of all threads of the host, or of its container; 0: not known. sysinfo(2) has 16 bits for them. */
+static unsigned long count_all(void)
 {
-	struct sysinfo now;
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *total;
 
-	return !sysinfo(&now) && now.procs >= before + CELL_PROCESSES &&
-	       count_below(getpid(), CELL_PROCESSES + 1) > CELL_PROCESSES;
+	if (read_file("/proc/loadavg", &b, &ignored))
+		return 0;
+	total = strchr(buf_str(&b), '/');
+	return total ? strtoul(total + 1, NULL, 10) : 0;
+}
+
+/* before: how many there were on the host when the cell began; only if that has changed, they are counted. */
+static bool is_crowded(unsigned long before)
+{
+	unsigned long now = count_all();
+
+	return (!now || now >= before + CELL_PROCESSES) && count_below(getpid(), CELL_PROCESSES + 1) > CELL_PROCESSES;
 }
 
 /*
@@ -115,16 +127,15 @@ static int stay(pid_t child, const sigset_t *set)
 {
 	const struct timespec pause = {.tv_nsec = COUNT_NS};
 	const bool counts = !getuid();
-	struct sysinfo before = {0};
+	const unsigned long before = counts ? count_all() : 0;
 
-	sysinfo(&before);
 	for (;;) {
 		int sig = sigtimedwait(set, NULL, counts ? &pause : NULL), status;
 		pid_t pid;
 
 		if (sig == SIGTERM)
 			return SIGKILL;
-		if (sig < 0 && counts && is_crowded(before.procs))
+		if (sig < 0 && counts && is_crowded(before))
 			return CELL_CROWDED << 8;
 		while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
 			if (pid == child)
