@@ -266,7 +266,8 @@ void failure_compared_place(struct inspect *p, int level, const char *expr, stru
 		cleanup_free char *left = xstrndup(expr, (size_t)(at - expr)),
 				  *right = xstrndup(at + 2, len - (size_t)(at + 2 - expr));
 
-		left[strcspn(left, " ")] = '\0';
+		for (size_t n = strlen(left); n && isspace((unsigned char)left[n - 1]);)
+			left[--n] = '\0';
 		if (!read_place(p, level, left, right, out))
 			read_place(p, level, right + strspn(right, " "), left, out);
 	}
