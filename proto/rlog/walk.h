@@ -14,6 +14,7 @@
 #ifndef FRED_RLOG_WALK_H
 #define FRED_RLOG_WALK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define REPLAY_WALK_PLACES 4
@@ -118,5 +119,10 @@ struct replay_walk {
 	 * an older recorder. */
 	uint64_t minus_at;
 };
+
+/* As struct replay_ctl: what is new comes at the end. */
+_Static_assert(offsetof(struct replay_walk, can_watch) == 1584 && offsetof(struct replay_walk, can_resume) == 24200 &&
+		       offsetof(struct replay_walk, native_at) == 24232 && offsetof(struct replay_walk, codes) == 24240,
+	       "struct replay_walk");
 
 #endif
