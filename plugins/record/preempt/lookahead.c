@@ -49,8 +49,6 @@ static uint64_t last_ns; /* the same clock: just before it is killed */
 static int timer;
 static uint64_t best; /* hits; 0: none */
 static uint32_t best_doubts, best_stops, stops;
-static uint8_t best_differs[MAX_WORDS]; /* halves of words that are not as recorded there */
-static int best_changes; /* the program has changed one of those since */
 static uint64_t same, same_since_ns; /* passes that are all alike, and the clock at the first one */
 static uint64_t same_regs[POINT_REGS]; /* at those */
 
@@ -71,10 +69,10 @@ void lookahead_event(void)
 	end(best ? LOOKAHEAD_FOUND : LOOKAHEAD_NEVER, best);
 }
 
-/* Nothing is found yet, or only what is likely to be too early, and it has had its time and that of its passes. */
+/* Nothing is found yet, and it has had its time and that of its passes. */
 void lookahead_tick(void)
 {
-	if ((!best || best_changes) && task_cpu_ns() > last_ns + seek_work_ns(seek))
+	if (!best && task_cpu_ns() > last_ns + seek_work_ns(seek))
 		lookahead_event();
 }
 
@@ -116,44 +114,19 @@ static void be_patient(void)
 	wait_until(patient_until());
 }
 
-/* The program has changed since what differed at the best place: that one would not be taken any more now. */
-static int best_is_doubtful(void)
-{
-	for (uint32_t k = 0; k < seek->nmust; k++)
-		if (seek->must[seek->list[k]] & best_differs[seek->list[k]])
-			return 1;
-	return 0;
-}
-
 static void on_time(int sig)
 {
 	(void)sig;
-	if (best_changes)
-		return;
-	if (task_cpu_ns() < patient_until())
-		be_patient();
-	else if (best_is_doubtful())
-		best_changes = 1; /* lookahead_tick() ends it */
-	else
+	if (task_cpu_ns() >= patient_until())
 		lookahead_event();
-}
-
-static void note_best(const uint64_t *regs)
-{
-	best_changes = 0;
-	for (uint32_t i = 0; i < seek->words; i++) {
-		uint64_t no = i == REG_RIP ? 0 : seek_word(seek, regs, i) ^ seek->want[i];
-
-		best_differs[i] = (uint8_t)seek_halves(no);
-	}
+	be_patient();
 }
 
 static void consider(const uint64_t *regs, uint64_t hits)
 {
-	uint32_t limit = best && best_is_doubtful() ? SEEK_WRONG : best_doubts;
-	uint32_t doubts = seek_doubts(seek, regs, limit);
+	uint32_t doubts = seek_doubts(seek, regs, best_doubts);
 
-	if (doubts >= limit) {
+	if (doubts >= best_doubts) {
 		if (!same || __builtin_memcmp(regs, same_regs, sizeof(same_regs)) != 0) {
 			same = 0;
 			same_since_ns = task_cpu_ns();
@@ -169,7 +142,6 @@ static void consider(const uint64_t *regs, uint64_t hits)
 	best_stops = stops;
 	if (!doubts)
 		lookahead_event();
-	note_best(regs);
 }
 
 enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
@@ -187,7 +159,7 @@ enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits,
 		now = task_cpu_ns();
 		consider(regs, hits);
 		looked_ns += task_cpu_ns() - now;
-		if (best && !best_changes)
+		if (best)
 			be_patient();
 	} else {
 		same = 0;
@@ -365,12 +337,11 @@ int lookahead_ask(struct seek *s, ucontext_t *uc, struct lookahead_answer *a)
 	}
 }
 
-int lookahead_ahead(struct seek *s, const uint64_t *regs, uint64_t hits, uint32_t doubts, struct lookahead_answer *a)
+int lookahead_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct lookahead_answer *a)
 {
 	s->gone_ns = task_cpu_ns() - s->begin_ns;
 	if (!copy(s, a))
 		return 0;
 	begin(s, hits, doubts);
-	note_best(regs);
 	return 1;
 }

@@ -111,12 +111,6 @@ static inline uint64_t seek_mask(unsigned must)
 	return (must & 1 ? 0xffffffffull : 0) | (must & 2 ? 0xffffffffull << 32 : 0);
 }
 
-/* Of a word: bit 0: its low half; bit 1: its high half has changed. */
-static inline unsigned seek_halves(uint64_t changed)
-{
-	return (changed & 0xffffffffu ? 1 : 0) | (changed >> 32 ? 2 : 0);
-}
-
 /* Is this value of word i as recorded, in the bits that must be? */
 static inline int seek_same(const struct seek *s, uint32_t i, uint64_t v)
 {
