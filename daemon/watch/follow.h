@@ -23,7 +23,8 @@ struct follow {
 	uint64_t nth; /* stop at the nth change from good to bad, from 1; 0: do not stop */
 	/* values inside of a statement do not count, if its end is found within TRACE_LINE_STEPS; NULL: they do */
 	struct statements *statements;
-	uint64_t budget_ns; /* wall time after which following stops; what is found by hits is confirmed in as much more */
+	uint64_t budget_ns; /* wall time after which following stops; what is found by hits is confirmed in as much more
+			     */
 };
 
 struct follow_result {

@@ -248,8 +248,8 @@ struct replay_ctl {
 	uint64_t own_work; /* +1 for each piece of long work of the recorder's own: it makes progress */
 	uint32_t branches, branches_end; /* in branch[]: the next free one; from here on none is made */
 	struct replay_branch branch[REPLAY_BRANCHES];
-	uint64_t walks_threads; /* not 0: several threads of a copy may walk (rlog/walk.h); an older recorder: 0 */
 	uint64_t walk_codes; /* REPLAY_WALK_CODES of rlog/walk.h; an older recorder: 0 */
+	uint64_t walks_threads; /* not 0: several threads of a copy may walk (rlog/walk.h); an older recorder: 0 */
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);
@@ -259,7 +259,8 @@ _Static_assert(offsetof(struct replay_ctl, walk_addr) == 99200 && offsetof(struc
 		       offsetof(struct replay_ctl, search_addr) == 99328 &&
 		       offsetof(struct replay_ctl, own_work) == 99344 &&
 		       offsetof(struct replay_ctl, branches) == 99352 && offsetof(struct replay_ctl, branch) == 99360 &&
-		       offsetof(struct replay_ctl, walk_codes) == 107552,
+		       offsetof(struct replay_ctl, walk_codes) == 107552 &&
+		       offsetof(struct replay_ctl, walks_threads) == 107560,
 	       "struct replay_ctl");
 
 struct replay_slot {
