@@ -6,6 +6,9 @@
 #include <ucontext.h>
 
 #define SA_RESTORER_ 0x04000000ul
+#define SYNCHRONOUS                                                                                                    \
+	(SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP)) /* sig_is_sync */
+
 #define OWNER_NS 100000000l /* an owner of the lock that takes longer does not run: it was in another process */
 
 /* act[changes % 2] is valid; the other one may be written. So there is always one to be read. */
@@ -149,7 +152,7 @@ void sig_show_hidden(const struct thr *t, int blocked)
 void sig_arm_traps(void)
 {
 	/* in a wait, the handler of another signal is to see the wait, not this handler's frame */
-	uint64_t others = G.mode == SHIM_RECORD ? ~SIG_SYNCHRONOUS : 0;
+	uint64_t others = G.mode == SHIM_RECORD ? ~SYNCHRONOUS : 0;
 
 	install(SIGSYS, sig_handlers.trap, SA_SIGINFO | SA_NODEFER, 0);
 	install(SIG_PREEMPT, sig_handlers.preempt, SA_SIGINFO | SA_RESTART, others);

@@ -31,8 +31,6 @@ struct sig_handlers {
 };
 extern struct sig_handlers sig_handlers;
 
-#define SIG_SYNCHRONOUS                                                                                                \
-	(SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP)) /* sig_is_sync */
 static inline int sig_is_sync(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP;

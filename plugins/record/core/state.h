@@ -85,9 +85,6 @@ struct thr {
 	const void *waits[2]; /* ... for a release of these */
 	const void *released; /* chaos: the object of its last event */
 	volatile int pending; /* signals are in the queue, and perhaps not all of them are blocked */
-	int waits_turn; /* recording serially: it waits for its turn, and is not in a call of the program */
-	int changes_mask; /* none is held back */
-	uint64_t held_back; /* signals that the kernel keeps for now, though the program lets them in: sig_queue.h */
 	int made_event; /* this call made an event: signals may be delivered at its end */
 	int clean; /* recording: the last record is stamped, and no code of the program ran since */
 	/* recording in parallel, see cs.c */

@@ -38,25 +38,13 @@ static uint32_t room(struct thr *t)
 	return ++t->queue.used;
 }
 
-/* The same timer has expired again: as in the kernel, where no second one is queued. */
-static int is_overrun(struct thr *t, const siginfo_t *si)
-{
-	siginfo_t *last = &place(t, t->queue.last[si->si_signo])->si;
-
-	if (si->si_code != SI_TIMER || last->si_code != SI_TIMER || last->si_timerid != si->si_timerid)
-		return 0;
-	last->si_overrun += si->si_overrun + 1;
-	return 1;
-}
-
 void sig_queue_put(struct thr *t, const siginfo_t *si)
 {
 	int sig = si->si_signo;
 	struct queued *q;
 	uint32_t i;
 
-	if (t->queue.n >= SIG_QUEUE && (t->queue.set & SIG_BIT(sig)) &&
-	    ((STANDARD & SIG_BIT(sig)) || is_overrun(t, si)))
+	if (t->queue.n >= SIG_QUEUE && (STANDARD & t->queue.set & SIG_BIT(sig)))
 		return;
 	i = room(t);
 	if (!i) {
@@ -199,14 +187,6 @@ void sig_queue_keep(struct thr *t)
 	t->pending = 0;
 }
 
-int sig_queue_return(struct thr *t)
-{
-	if (t->queue.n > SIG_QUEUE)
-		return 0;
-	give_back_all(t, ~0ull);
-	return 1;
-}
-
 void sig_queue_show(struct thr *t, long nr)
 {
 	uint64_t all = SIG_QUEUE_BLOCKS, which = G.signalfd, blocked;
@@ -216,9 +196,7 @@ void sig_queue_show(struct thr *t, long nr)
 		which = ~0ull;
 	if (!(t->queue.set & which))
 		return;
-	sig_held_back_come(t);
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &blocked, 8);
-	sig_held_back_come_by(t, &blocked);
 	give_back_all(t, blocked & which);
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, 0, 8);
 }

@@ -9,8 +9,6 @@
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 
-#include <ucontext.h>
-
 /* Blocked while the queue is touched: the program may use SIG_PREEMPT, too. */
 #define SIG_QUEUE_BLOCKS (~SIG_OURS | SIG_BIT(SIG_PREEMPT))
 
@@ -25,36 +23,6 @@ void sig_queue_put(struct thr *t, const siginfo_t *si);
  * faults raise, the lowest number first, else the oldest. 0: there is none.
  */
 int sig_queue_take(struct thr *t, uint64_t blocked, siginfo_t *si);
-/*
- * Signals may come faster than one is recorded. Of each number no more than one comes while the thread waits for its
- * turn, and two inside the recorder and in a call that waits: the kernel keeps the others, as it keeps signals that are
- * blocked, until those have been handled. The mask of the program changes only when none is held back. uc: what the
- * signal has interrupted.
- */
-static inline void sig_hold_back(struct thr *t, int sig, ucontext_t *uc)
-{
-	if (t->changes_mask || (SIG_BIT(sig) & (SIG_OURS | SIG_SYNCHRONOUS)))
-		return;
-	t->held_back |= SIG_BIT(sig);
-	*(uint64_t *)&uc->uc_sigmask |= SIG_BIT(sig);
-}
-static inline void sig_held_back_come(struct thr *t)
-{
-	uint64_t which = t->held_back;
-
-	if (likely(!which))
-		return;
-	t->held_back = 0;
-	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &which, 0, 8);
-}
-/* The same where this mask is set later. */
-static inline void sig_held_back_come_by(struct thr *t, uint64_t *mask)
-{
-	*mask &= ~t->held_back;
-	t->held_back = 0;
-}
-/* As many as wait, with all signals blocked; the kernel has them again. 0: they are too many. */
-int sig_queue_return(struct thr *t);
 void sig_queue_drop(struct thr *t); /* all of them: the thread ends, or it is another process's now */
 /*
  * All of them are blocked by now: those that another thread might handle, and those of which the kernel keeps one at

@@ -14,7 +14,6 @@
 #include "record/dbt/spin.h"
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
-#include "record/event/sig_queue.h"
 #include "record/preempt/point.h"
 #include "record/sched/chaos.h"
 #include "record/sched/gil.h"
@@ -294,7 +293,6 @@ static int is_ours(struct thr *t, const siginfo_t *si)
 
 void interrupt_handler(int sig, siginfo_t *si, void *ucv)
 {
-	uint64_t *mask = (uint64_t *)&((ucontext_t *)ucv)->uc_sigmask;
 	struct thr *t = self;
 
 	if (t && G.mode == SHIM_REPLAY) {
@@ -305,11 +303,8 @@ void interrupt_handler(int sig, siginfo_t *si, void *ucv)
 		sig_handlers.program(sig, si, ucv);
 		return;
 	}
-	if (t->blocking) {
+	if (t->blocking)
 		t->interrupted |= INTERRUPTED_BY_US;
-		if (~*mask & SIG_QUEUE_BLOCKS & ~SIG_SYNCHRONOUS) /* not in the handler of another one */
-			sig_held_back_come_by(t, mask);
-	}
 	if (G.mode == SHIM_RECORD)
 		tick(t, ucv);
 }

@@ -270,7 +270,6 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
 	n->tid = n->shown_tid = G.pid;
 	sig_queue_drop(n);
-	sig_held_back_come(n);
 	held_fork_child(n);
 	G.waits_told = 0;
 	n->preempt.timer = n->preempt.armed = n->preempt.due = n->preempt.seeking = 0;

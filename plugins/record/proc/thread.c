@@ -357,7 +357,6 @@ static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr
 	int ret;
 
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &no_signals, &c->born.mask, 8);
-	sig_held_back_come_by(self, &c->born.mask);
 	ret = REAL(pthread_create)(out, attr, trampoline, c);
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &c->born.mask, 0, 8);
 	return ret;

@@ -3,9 +3,9 @@
  * gil.c: recording with --sched serial or chaos: one thread at a time runs the program's code.
  *
  * A thread holds the gil while it runs, and gives it up only right after a stamped record: at an event
- * when its slice is over and others wait (gil_point), or around a call that may wait (gil_wait.c). So the
- * segments of the timeline are what really ran without interruption, and data races, atomics and lock-free
- * code replay exactly.
+ * when its slice is over and others wait (gil_point), or around a call that may wait (gil_block, which
+ * logs a YIELD when the last record is none of its own that is stamped). So the segments of the timeline
+ * are what really ran without interruption, and data races, atomics and lock-free code replay exactly.
  *
  * A thread that has made no event for a while, although others wait, may spin until one of them does
  * something. The first of those sends it SIG_PREEMPT, and it logs a PREEMPT there (interrupt.c).
@@ -17,7 +17,6 @@
 #include "record/core/task.h"
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
-#include "record/event/sig_queue.h"
 #include "record/sched/chaos.h"
 #include "record/sched/deadlock.h"
 #include "record/store/log.h"
@@ -269,7 +268,6 @@ static void wait_go(struct thr *t)
 {
 	long waited = 0;
 
-	t->waits_turn = 1;
 	while (!__atomic_load_n(&t->gil.go, __ATOMIC_ACQUIRE)) {
 		long look = next_look(t, waited), spin[2] = {0, gil.idle ? CHAOS_IDLE_NS : look};
 
@@ -282,12 +280,8 @@ static void wait_go(struct thr *t)
 				waited = 0;
 		}
 		if (G.mode != SHIM_RECORD)
-			break;
+			return;
 	}
-	t->waits_turn = 0;
-	sig_held_back_come(t);
-	if (G.mode != SHIM_RECORD)
-		return;
 	ending_wait();
 	if (chaos()) { /* the thread that gave it may not have begun to wait yet */
 		chaos_settle(t);
@@ -499,6 +493,32 @@ void gil_look(struct thr *t)
 		gil.looks = 0;
 		gil_switch(t);
 	}
+}
+
+void gil_block(struct thr *t)
+{
+	for (;;) {
+		if (t->pending) {
+			event_hooks.deliver_pending(t);
+			t->clean = 0;
+		}
+		if (!t->clean)
+			ev(t, RLOG_YIELD, 0, 0, 0);
+		if (t->internal)
+			deadlock_look(t, gil_wanted);
+		gil_release(t);
+		t->blocking = 1;
+		if (!t->pending)
+			return;
+		t->blocking = 0;
+		gil_acquire(t);
+	}
+}
+
+void gil_unblock(struct thr *t)
+{
+	t->blocking = 0;
+	gil_acquire(t);
 }
 
 void gil_leave(struct thr *t)

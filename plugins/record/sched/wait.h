@@ -10,7 +10,6 @@
 #include "record/event/cs.h"
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
-#include "record/event/sig_queue.h"
 #include "record/sched/gil.h"
 
 void waits_tell(void); /* says outside where this process keeps what its threads wait for: rlog/waits.h */
@@ -75,7 +74,6 @@ static inline void wait_lets_signals_in(struct thr *t)
 /* Recording: around a real call that may wait, after its stamped record: a handler runs at once. */
 static inline void wait_begin_event(struct thr *t)
 {
-	t->interrupted = 0;
 	if (unlikely(G.serial) && G.mode == SHIM_RECORD) {
 		gil_block(t);
 		return;
@@ -102,7 +100,6 @@ static inline void wait_end(struct thr *t)
 		gil_unblock(t);
 	else if (unlikely(t->cs_paused))
 		cs_resume(t);
-	sig_held_back_come(t);
 }
 
 #endif

@@ -19,7 +19,6 @@
 #include "record/core/task.h"
 #include "record/core/util.h"
 #include "record/event/ev.h"
-#include "record/event/sig_queue.h"
 #include "record/event/turn.h"
 #include "record/sched/gil.h"
 #include "record/shm/group_page.h"
@@ -95,12 +94,11 @@ static long next_look(const struct slot *s, long waited)
 }
 
 /* Has a ticket. yields: one that waits comes first, if it comes soon. */
-static void await_turn(struct thr *t, struct slot *s, int yields)
+static void await_turn(struct slot *s, int yields)
 {
 	long waited = 0, left = yields ? LOOK_NS : 0;
 	uint64_t seen = ~0ull;
 
-	t->waits_turn = 1;
 	while (left > 0 || !take_turn()) {
 		long look = next_look(s, waited), limit[2] = {0, look};
 		int patient = waited + look >= patience, same;
@@ -116,9 +114,7 @@ static void await_turn(struct thr *t, struct slot *s, int yields)
 		left = __atomic_load_n(&group.p->owner, __ATOMIC_RELAXED) ? 0 : left - look;
 		__atomic_store_n(&s->go, 0, __ATOMIC_SEQ_CST);
 	}
-	t->waits_turn = 0;
 	group_unqueue(s);
-	sig_held_back_come(t);
 }
 
 static void begin_turn(struct thr *t)
@@ -148,7 +144,7 @@ void group_enter(struct thr *t)
 		return;
 	if (!take_turn()) {
 		group_queue(s);
-		await_turn(t, s, 0);
+		await_turn(s, 0);
 	}
 	begin_turn(t);
 }
@@ -177,7 +173,7 @@ void group_yield(struct thr *t)
 	group_queue(s);
 	end_turn();
 	group_free_turn();
-	await_turn(t, s, 1);
+	await_turn(s, 1);
 	begin_turn(t);
 }
 

@@ -32,14 +32,12 @@ void sig_deliver_pending(struct thr *t)
 {
 	if (t->preempt.armed && !t->preempt.due)
 		interrupt_disarm(t);
-	/* those that come meanwhile wait for the next event: there may be no end to them */
-	for (uint32_t left = t->queue.n + SIG_QUEUE; t->pending && left; left--) {
+	while (t->pending) {
 		struct delivery d;
 		uint64_t all = SIG_QUEUE_BLOCKS, old;
 		int taken;
 
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
-		sig_held_back_come_by(t, &old);
 		taken = sig_queue_take(t, old | t->hidden, &d.si);
 		if (!taken)
 			sig_queue_keep(t);
@@ -184,8 +182,6 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 			return;
 		}
 		sig_action_called(sig, &asked);
-		if (t)
-			sig_held_back_come_by(t, (uint64_t *)&((ucontext_t *)ucv)->uc_sigmask);
 		if (!t)
 			act.handler(sig, si, ucv);
 		else if (handle_fault(t, sig, si, ucv, &act))
@@ -215,9 +211,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		const ucontext_t *uc = ucv;
 		const void *wait = (void *)uc->uc_mcontext.gregs[REG_RSP];
 		ucontext_t *call = sig_own_call(t, wait);
-		int before = t->interrupted;
 
-		sig_held_back_come_by(t, (uint64_t *)&((ucontext_t *)ucv)->uc_sigmask);
 		d.si = *si;
 		d.frame = sig_frame_for(t, &d, wait);
 		own_stack_enter(t, ucv);
@@ -233,15 +227,9 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		} else {
 			wait_lets_signals_in(t); /* those that came while it ran: the call may wait for long */
 		}
-		t->interrupted |= INTERRUPTED_BY_HANDLER;
-		if (before & INTERRUPTED_BY_HANDLER) {
-			sig_hold_back(t, sig, ucv);
-			interrupt_late(t); /* ends that, if the call goes on waiting */
-		}
+		self->interrupted |= INTERRUPTED_BY_HANDLER;
 		return;
 	}
-	if (t->waits_turn || (t->depth && (t->queue.set & SIG_BIT(sig))))
-		sig_hold_back(t, sig, ucv);
 	queue(t, sig, si);
 	interrupt_late(t);
 }

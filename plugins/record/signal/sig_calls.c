@@ -4,7 +4,6 @@
 #include "record/core/memory.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
-#include "record/event/sig_queue.h"
 #include "record/shm/group.h"
 #include "record/signal/sig.h"
 
@@ -50,10 +49,6 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 		want = *(const uint64_t *)a[1];
 		set = a[0] == SIG_UNBLOCK ? want : want & ~sig_never_blocked();
 	}
-	if (self) {
-		self->changes_mask = 1;
-		sig_held_back_come(self);
-	}
 	r = raw4(SYS_rt_sigprocmask, a[0], a[1] ? &set : 0, a[2], a[3]);
 	if (r == 0 && a[2])
 		*(uint64_t *)a[2] |= was;
@@ -63,7 +58,5 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 		held_release(self);
 	if (r == 0 && uc && raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &cur, 8) == 0)
 		__builtin_memcpy(&uc->uc_sigmask, &cur, 8); /* the handler's return sets it */
-	if (self)
-		self->changes_mask = 0;
 	return r;
 }

@@ -245,7 +245,6 @@ static void let_in(const struct set_up *s)
 		return;
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &s->mask, 0, 8);
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &every_signal, 0, 8);
-	self->held_back = 0; /* this mask is gone */
 }
 
 static int next_recorded(struct thr *t, const struct set_up *top, struct delivery *d)
@@ -312,7 +311,6 @@ static uint64_t run_handler(struct thr *t, const struct set_up *s, const struct 
 	int sig = s->si.si_signo;
 
 	wipe_above(f);
-	t->held_back = 0; /* all are blocked, and the handler has its own mask */
 	f->info = s->si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
 	f->uc.uc_mcontext.gregs[REG_RSP] = (greg_t)(f + 1);
@@ -386,7 +384,6 @@ void sig_call_handlers(struct thr *t, const struct delivery *d, ucontext_t *uc, 
 	t->internal = 0;
 	t->blocking = t->unrecorded = 0; /* what comes from here on waits for the handlers' events */
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &every_signal, &was, 8);
-	sig_held_back_come_by(t, &was);
 	old = was;
 	if (uc)
 		__builtin_memcpy(&old, &uc->uc_sigmask, 8);
