@@ -22,11 +22,12 @@ int cursor_keep_state(struct cursor *t, struct group_thread *th, struct trace *h
 	uint64_t gadget;
 	int64_t ret;
 
-	return segment_find_gadget(t->group.pid, &gadget, e) || trace_fork(&th->t, gadget, here, e) ||
-			       trace_unshare_memory(here, gadget, e) ||
-			       trace_syscall(here, gadget, SYS_setsid, none, &ret, e)
-		       ? -1
-		       : 0;
+	if (segment_find_gadget(t->group.pid, &gadget, e) || trace_fork(&th->t, gadget, here, e))
+		return -1;
+	if (!trace_unshare_memory(here, gadget, e) && !trace_syscall(here, gadget, SYS_setsid, none, &ret, e))
+		return 0;
+	trace_kill(here);
+	return -1;
 }
 
 /*

@@ -159,7 +159,8 @@ static int first_stop(struct trace *t, struct err *e)
 	if (!WIFSTOPPED(status))
 		return trace_was_killed(t, status, e) ? -1 : err_set(e, ERR_INTERNAL, "thread %d ended", (int)t->tid);
 	t->alive = true;
-	return ptrace(PTRACE_SETOPTIONS, t->tid, 0, 0) ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS") : 0;
+	return ptrace(PTRACE_SETOPTIONS, t->tid, 0, t->options) ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS")
+								: 0;
 }
 
 int trace_thread_make(struct trace *first, uint64_t gadget, const struct trace_thread *s, struct trace *out,
@@ -170,11 +171,15 @@ int trace_thread_make(struct trace *first, uint64_t gadget, const struct trace_t
 				  s->regs.rsp, 0, s->end_word, s->regs.fs_base};
 	struct trace_injection in;
 	int64_t ret = 0;
+	int r;
 
-	*out = (struct trace){.pid = first->pid};
-	if (ptrace(PTRACE_SETOPTIONS, first->tid, 0, PTRACE_O_TRACECLONE))
+	*out = (struct trace){.pid = first->pid, .options = first->options & PTRACE_O_EXITKILL};
+	if (ptrace(PTRACE_SETOPTIONS, first->tid, 0, PTRACE_O_TRACECLONE | out->options))
 		return err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS of %d", (int)first->tid);
-	if (trace_inject(first, gadget, SYS_clone, args, &in, &ret, &out->tid, e))
+	r = trace_inject(first, gadget, SYS_clone, args, &in, &ret, &out->tid, e);
+	if (first->alive && ptrace(PTRACE_SETOPTIONS, first->tid, 0, first->options) && !r)
+		r = err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS of %d", (int)first->tid);
+	if (r)
 		return -1;
 	if (ret < 0 || !out->tid) {
 		errno = (int)-ret;

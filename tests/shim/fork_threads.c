@@ -12,7 +12,7 @@ static atomic_int prepared, in_parent, in_child;
 static unsigned long work;
 
 #define PAGE 4096
-static char *pages; /* that a child does not have, has empty, and has */
+static char *pages; /* that a child does not have, has empty, has, and has again */
 
 static void *worker(void *arg)
 {
@@ -62,7 +62,7 @@ static int child(void)
 
 	if (in_child != 1 || in_parent == prepared)
 		return 1;
-	if (!mprotect(pages, PAGE, PROT_READ) || pages[PAGE] || pages[2 * PAGE] != 3)
+	if (!mprotect(pages, PAGE, PROT_READ) || pages[PAGE] || pages[2 * PAGE] != 3 || pages[3 * PAGE] != 4)
 		return 4;
 	for (int i = 0; i < 3; i++)
 		if (pthread_create(&t[i], NULL, child_thread, &count))
@@ -76,12 +76,14 @@ int main(void)
 {
 	pthread_t t[2];
 
-	pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pages = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(pages != MAP_FAILED);
 	CHECK(madvise(pages, 2 * PAGE, MADV_DONTFORK) == 0 && madvise(pages + PAGE, PAGE, MADV_DOFORK) == 0);
 	CHECK(madvise(pages + PAGE, PAGE, 18 /* MADV_WIPEONFORK */) == 0 && madvise(pages, 1, -1) == -1);
+	CHECK(madvise(pages + 3 * PAGE, PAGE, 18) == 0 &&
+	      madvise(pages + 3 * PAGE, PAGE, 19 /* MADV_KEEPONFORK */) == 0);
 	CHECK(madvise(pages + 2 * PAGE, PAGE, MADV_RANDOM) == 0 && madvise(pages + 2 * PAGE, PAGE, MADV_DONTDUMP) == 0);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		pages[i * PAGE] = (char)(i + 1);
 	CHECK(pthread_atfork(before, after_parent, after_child) == 0);
 	for (int i = 0; i < 2; i++)
@@ -100,7 +102,7 @@ int main(void)
 	pthread_mutex_unlock(&m);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
-	CHECK(pages[0] == 1 && pages[PAGE] == 2 && pages[2 * PAGE] == 3);
+	CHECK(pages[0] == 1 && pages[PAGE] == 2 && pages[2 * PAGE] == 3 && pages[3 * PAGE] == 4);
 	CHECK(prepared == 10 && in_parent == 10 && in_child == 0);
 	step("forks with threads");
 	return check_status();

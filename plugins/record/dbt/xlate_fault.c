@@ -52,7 +52,7 @@ const void *xlate_caller(const void *ret)
 	struct xlate *x = 0;
 
 	/* GS may also be the program's own */
-	if (raw2(SYS_arch_prctl, ARCH_GET_GS, &x) || !x || !sys_readable(&x->self, sizeof(x->self)) ||
+	if (raw2(SYS_arch_prctl, ARCH_GET_GS, &x) || !x || !sys_mapped(&x->self, sizeof(x->self)) ||
 	    x->self != (uint64_t)x || x->back != ret)
 		return ret;
 	return (const void *)x->native_ret;

@@ -15,7 +15,7 @@
 #define KEEP_ON_FORK 19 /* MADV_KEEPONFORK */
 #define WIPE_ON_FORK 18
 
-/* real: what gives the same result; then: the mark, or 0. */
+/* real: what gives the same result; back: undoes that, 0: this is no mark; then: the mark. */
 static const struct {
 	int is, real, back, then;
 } marks[] = {
@@ -41,7 +41,7 @@ long sys_advise(const long *a)
 		if (a[2] != marks[k].is)
 			continue;
 		ret = raw3(SYS_madvise, a[0], a[1], marks[k].real);
-		if (!marks[k].then || ret)
+		if (!marks[k].back || ret)
 			return ret;
 		has_marked = 1;
 		raw3(SYS_madvise, a[0], a[1], marks[k].back);
