@@ -61,8 +61,8 @@ struct coming_events {
 	uint32_t *who; /* FAR_EVENTS; the threads that do them */
 };
 
-/* Those after n, up to `to`. */
-static int look_ahead(struct cursor *t, uint64_t n, uint64_t to, struct coming_events *a, struct err *e)
+/* Those after n, up to `to`; as long as the thread that moves first moves alone, unless all are asked for. */
+static int look_ahead(struct cursor *t, uint64_t n, uint64_t to, bool all, struct coming_events *a, struct err *e)
 {
 	bool alone = true, plain = true;
 	struct timeline_event ev;
@@ -73,7 +73,7 @@ static int look_ahead(struct cursor *t, uint64_t n, uint64_t to, struct coming_e
 		return -1;
 	a->alone = n + 1;
 	a->all = n;
-	for (uint64_t i = n; i < to && plain && (r = timeline_walk_next(&w, &ev, e)) > 0; i++) {
+	for (uint64_t i = n; i < to && plain && (all || alone) && (r = timeline_walk_next(&w, &ev, e)) > 0; i++) {
 		if (i == n)
 			a->preempted = ev.ev.rec.kind == RLOG_PREEMPT;
 		a->who[i - n] = ev.where.thread;
@@ -188,6 +188,7 @@ int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e)
 	struct group_thread *th = group_find(&t->group, t->tid);
 	cleanup_free uint32_t *who = NULL;
 	struct coming_events a = {0};
+	bool all;
 	int r;
 
 	f->at = n;
@@ -195,12 +196,12 @@ int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e)
 	if (!th || !th->t.alive || th->pending || th->sig || n >= nav_total(t->nav))
 		return CURSOR_MAY_UNKNOWN;
 	a.who = who = xcalloc(FAR_EVENTS, sizeof(*who));
-	if (look_ahead(t, n, f->to < n + FAR_EVENTS ? f->to : n + FAR_EVENTS, &a, e))
+	all = f->maybe && t->nav->t.ctl->walks_threads && is_quiet(&t->group);
+	if (look_ahead(t, n, f->to < n + FAR_EVENTS ? f->to : n + FAR_EVENTS, all, &a, e))
 		return -1;
 	if (a.preempted)
 		return CURSOR_MAY_UNKNOWN;
-	if (f->maybe && t->nav->t.ctl->walks_threads && a.all > n && (a.all - n) / ALL_TIMES > a.alone - n &&
-	    is_quiet(&t->group)) {
+	if (all && a.all > n && (a.all - n) / ALL_TIMES > a.alone - n) {
 		f->to = a.all;
 		r = with_all(t, th, who, f, e);
 	} else {
