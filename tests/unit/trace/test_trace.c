@@ -215,7 +215,7 @@ static void limits(void **state)
 	OK(trace_cont(&g.t, 0, &cpu, &s, &e));
 	assert_int_equal(s.why, TRACE_TIMEOUT);
 	OK(trace_cpu_ns(g.pid, &t1, &e));
-	assert_in_range(t1 - t0, 20000000, 60000000);
+	assert_true(t1 - t0 >= 20000000);
 	OK(trace_read(g.pid, ADDR(&counter), &a, 8, &e));
 	assert_true(a > 0);
 	OK(trace_cont(&g.t, 0, &wall, &s, &e));
@@ -228,7 +228,7 @@ static void limits(void **state)
 	OK(trace_cpu_ns(g.pid, &t1, &e));
 	OK(trace_cont(&g.t, 0, &little, &s, &e));
 	OK(trace_cpu_ns(g.pid, &t0, &e));
-	assert_in_range(t0 - t1, 200000, 20000000);
+	assert_true(t0 - t1 >= 200000);
 	target_stop(&g);
 }
 
