@@ -84,55 +84,24 @@ static bool writes_one(struct explain *x, const struct object *o, const struct i
 	return false;
 }
 
-/* It stands in front of a write of l, and does again afterwards. Is that what was there before, less a constant? */
-static int is_subtraction(struct explain *x, const struct insn_loc *l, struct err *e)
-{
-	struct insn_loc at = *l;
-	struct timeline_point here;
-	bool is = false, first = true;
+/* Where a value that is written comes from. */
+struct source {
+	bool known;
+	uint64_t addr; /* of the word of memory */
+	bool derived; /* by a constant, on the way from there */
+};
 
-	if (cursor_where(&x->t, &here, e))
-		return -1;
-	for (unsigned n = 0; n < MADE_STEPS; n++) {
-		struct user_regs_struct r;
-		uint8_t code[INSN_BYTES];
-		struct insn_origin o;
-		struct stop stop;
-		struct err ignored;
-		struct insn i;
-
-		if (!first && (cursor_back_step(&x->t, x->t.in.seg.tid, &stop, &ignored) || stop.kind != STOP_STEP))
-			break;
-		first = false;
-		if (explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
-		    explain_insn(x, &r, code, &i, &ignored))
-			break;
-		insn_origin(&i, &at, &o);
-		if (o.effect == INSN_KEEPS)
-			continue;
-		is |= o.effect == INSN_DERIVES;
-		if (o.effect != INSN_COPIES && o.effect != INSN_DERIVES)
-			break;
-		at = o.from[0];
-		if (at.where == INSN_IN_MEM)
-			break;
-	}
-	is &= at.where == INSN_IN_MEM && at.addr == l->addr;
-	return cursor_goto_point(&x->t, &here, e) ? -1 : is;
-}
-
-/* It stands in front of a write of l, and does again afterwards: the word of memory from which that was copied; 0: not
- * known, or on a stack. */
-static int copied_from(struct explain *x, const struct insn_loc *l, uint64_t *from, struct err *e)
+/* It stands in front of a write of l, and does again afterwards. */
+static int find_source(struct explain *x, const struct insn_loc *l, struct source *out, struct err *e)
 {
 	struct insn_loc at = *l;
 	struct timeline_point here;
 	struct stop stop;
 
-	*from = 0;
+	*out = (struct source){.known = false};
 	if (cursor_where(&x->t, &here, e))
 		return -1;
-	for (unsigned n = 0; n < MADE_STEPS; n++) {
+	for (unsigned n = 0; n < MADE_STEPS && !out->known; n++) {
 		struct user_regs_struct r;
 		uint8_t code[INSN_BYTES];
 		struct insn_origin o;
@@ -146,15 +115,36 @@ static int copied_from(struct explain *x, const struct insn_loc *l, uint64_t *fr
 		insn_origin(&i, &at, &o);
 		if (o.effect == INSN_KEEPS)
 			continue;
-		if (o.effect != INSN_COPIES)
+		if (o.effect != INSN_COPIES && o.effect != INSN_DERIVES)
 			break;
+		out->derived |= o.effect == INSN_DERIVES;
 		at = o.from[0];
-		if (at.where == INSN_IN_MEM) {
-			*from = flow_is_stack(x, at.addr) ? 0 : at.addr;
-			break;
-		}
+		out->known = at.where == INSN_IN_MEM;
+		out->addr = at.addr;
 	}
 	return cursor_goto_point(&x->t, &here, e);
+}
+
+/* It stands in front of a write of l, and does again afterwards. Is that what was there before, less a constant? */
+static int is_subtraction(struct explain *x, const struct insn_loc *l, struct err *e)
+{
+	struct source s;
+
+	if (find_source(x, l, &s, e))
+		return -1;
+	return s.known && s.derived && s.addr == l->addr;
+}
+
+/* It stands in front of a write of l, and does again afterwards: the word of memory from which that was copied; 0: not
+ * known, or on a stack. */
+static int copied_from(struct explain *x, const struct insn_loc *l, uint64_t *from, struct err *e)
+{
+	struct source s;
+
+	if (find_source(x, l, &s, e))
+		return -1;
+	*from = s.known && !s.derived && !flow_is_stack(x, s.addr) ? s.addr : 0;
+	return 0;
 }
 
 /* Back from the free to what made a number in the block 0 by subtraction. 0: there; 1: that is not met; -1. */
