@@ -55,6 +55,16 @@ static uint64_t integer_bytes(const struct spec *s)
 	return s->longs ? 8 : s->shorts > 1 ? 1 : s->shorts ? 2 : 4;
 }
 
+static int is_integer(char letter)
+{
+	return letter && strchr("diouxX", letter);
+}
+
+static int is_floating(char letter)
+{
+	return letter && strchr("eEfFgGaA", letter);
+}
+
 /* ---- printf ---- */
 
 /* With their arguments, which come first. */
@@ -103,35 +113,23 @@ static int prints(char letter, const struct spec *s, va_list ap)
 {
 	const void *text;
 
-	switch (letter) {
-	case '%':
-	case 'm':
-		return 1;
-	case 'd':
-	case 'i':
-	case 'o':
-	case 'u':
-	case 'x':
-	case 'X':
-	case 'c':
-	case 'C':
+	if (is_integer(letter) || letter == 'c' || letter == 'C') {
 		if (s->longs)
 			(void)va_arg(ap, long);
 		else
 			(void)va_arg(ap, int);
 		return 1;
-	case 'e':
-	case 'E':
-	case 'f':
-	case 'F':
-	case 'g':
-	case 'G':
-	case 'a':
-	case 'A':
+	}
+	if (is_floating(letter)) {
 		if (s->is_long_double)
 			(void)va_arg(ap, long double);
 		else
 			(void)va_arg(ap, double);
+		return 1;
+	}
+	switch (letter) {
+	case '%':
+	case 'm':
 		return 1;
 	case 's':
 	case 'S':
@@ -202,39 +200,17 @@ static void writes_text(void *to, char letter, const struct spec *s)
 /* false: it is not known what comes after it. */
 static int scans(char letter, const struct spec *s, void *to)
 {
-	switch (letter) {
-	case 'd':
-	case 'i':
-	case 'o':
-	case 'u':
-	case 'x':
-	case 'X':
-	case 'n':
+	if (is_integer(letter) || letter == 'n')
 		shim_tell_written(to, integer_bytes(s));
-		return 1;
-	case 'e':
-	case 'E':
-	case 'f':
-	case 'F':
-	case 'g':
-	case 'G':
-	case 'a':
-	case 'A':
+	else if (is_floating(letter))
 		shim_tell_written(to, s->is_long_double ? 10 : s->longs ? 8 : 4);
-		return 1;
-	case 'p':
+	else if (letter == 'p')
 		shim_tell_written(to, sizeof(to));
-		return 1;
-	case 's':
-	case 'S':
-	case 'c':
-	case 'C':
-	case '[':
+	else if (letter && strchr("sScC[", letter))
 		writes_text(to, letter, s);
-		return 1;
-	default:
+	else
 		return 0;
-	}
+	return 1;
 }
 
 /*
