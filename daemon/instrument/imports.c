@@ -31,6 +31,15 @@ void imports_fini(struct imports *m)
 	*m = (struct imports){0};
 }
 
+void imports_forget(struct imports *m)
+{
+	const char *const *names = m->names;
+	size_t nnames = m->nnames;
+
+	imports_fini(m);
+	imports_init(m, names, nnames);
+}
+
 /* ---- a file in memory ---- */
 
 struct dynamic {

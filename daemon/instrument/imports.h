@@ -34,6 +34,8 @@ struct imports {
 
 void imports_init(struct imports *m, const char *const *names, size_t nnames);
 void imports_fini(struct imports *m);
+/* Forgets the files that have been read: code has gone, and others may be at their addresses. */
+void imports_forget(struct imports *m);
 /* The index of the name of the function whose address the word at `slot` holds in the process; -1: it is another one.
  */
 int imports_find(struct imports *m, pid_t pid, uint64_t slot);

@@ -131,8 +131,7 @@ void strings_init(struct strings *s, const struct string_ops *ops, void *ctx)
 
 void strings_forget(struct strings *s)
 {
-	imports_fini(&s->imports);
-	imports_init(&s->imports, names, sizeof(names) / sizeof(names[0]));
+	imports_forget(&s->imports);
 }
 
 void strings_fini(struct strings *s)

@@ -430,8 +430,7 @@ static void unmapped(void *ctx, struct instrument *i)
 	struct racecheck *r = ctx;
 
 	modules_forget(&r->rules.modules, i->t->pid);
-	imports_fini(&r->imports);
-	imports_init(&r->imports, copies, sizeof(copies) / sizeof(copies[0]));
+	imports_forget(&r->imports);
 }
 
 /*

@@ -259,8 +259,7 @@ void follow_begun(struct unwritten_follow *f)
 void follow_unmapped(struct unwritten_follow *f)
 {
 	follow_begun(f);
-	imports_fini(&f->imports);
-	imports_init(&f->imports, names, sizeof(names) / sizeof(names[0]));
+	imports_forget(&f->imports);
 }
 
 /* The stack pointer is now this, and nothing that was told has moved it. */
