@@ -139,7 +139,7 @@ struct segcur_trail {
 /* The stops on the way to a state. Free it with segcur_count_fini. */
 struct segcur_count {
 	uint64_t most; /* stops that are counted at most; 0: any number */
-	uint64_t k; /* at most so many stops; 0: any number */
+	uint64_t k; /* stops before the state */
 	bool known; /* all are counted */
 	bool keep; /* near, before and trail are wanted */
 	struct segcur_kept near, before; /* at one of the last stops, and some time before that */
