@@ -208,15 +208,25 @@ int segment_end(struct segment *s, struct err *e)
 	return segment_end_tracing(e);
 }
 
+int segment_read_turn(pid_t pid, uint64_t *turn, bool *failed, struct err *e)
+{
+	uint32_t state;
+
+	if (trace_read(pid, SEGMENT_TURN_ADDR, turn, sizeof(*turn), e) ||
+	    trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, state), &state, sizeof(state), e))
+		return -1;
+	*failed = state == REPLAY_DIVERGED || state == REPLAY_FAILED;
+	return 0;
+}
+
 int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *e)
 {
 	uint64_t turn;
-	uint32_t state;
+	bool failed;
 
-	if (trace_read(pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e) ||
-	    trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, state), &state, sizeof(state), e))
+	if (segment_read_turn(pid, &turn, &failed, e))
 		return -1;
-	*over = turn > s->n || state == REPLAY_DIVERGED || state == REPLAY_FAILED;
+	*over = turn > s->n || failed;
 	return 0;
 }
 

@@ -56,6 +56,9 @@ int segment_end(struct segment *s, struct err *e);
 /* Ends tracing alone: the process or debugger that has the held thread now goes on with it. */
 int segment_end_tracing(struct err *e);
 
+/* How far is this process (the target or a copy)? *turn: the last event that it has done; *failed: it has diverged, or
+ * the recorder in it could not go on. */
+int segment_read_turn(pid_t pid, uint64_t *turn, bool *failed, struct err *e);
 /* Has this process (the target or a copy) done event n + 1, or tried to do another one than was recorded? */
 int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *e);
 

@@ -33,11 +33,7 @@ struct far {
 
 static int read_words(struct far *f, uint64_t word[REPLAY_WALK_WATCHES], struct err *e)
 {
-	memset(word, 0, sizeof(f->word));
-	for (unsigned i = 0; i < f->walk.ask.watches; i++)
-		if (trace_read(f->t->pid, f->walk.ask.watch[i].addr, &word[i], f->walk.ask.watch[i].len, e))
-			return -1;
-	return 0;
+	return segcur_walk_words(&f->walk.ask, f->t->pid, word, e);
 }
 
 /* What has been counted of stops while it walks. */
@@ -75,12 +71,9 @@ static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 {
 	struct far *f = ctx;
 	uint64_t word[REPLAY_WALK_WATCHES], turn, n;
-	uint32_t state;
 
-	if (trace_read(t->pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e) ||
-	    trace_read(t->pid, CTL_ADDR(state), &state, sizeof(state), e))
+	if (segment_read_turn(t->pid, &turn, over, e))
 		return -1;
-	*over = state == REPLAY_DIVERGED || state == REPLAY_FAILED;
 	if (*over || turn <= f->out->at)
 		return 0;
 	if (turn == f->out->at + 1) {

@@ -146,6 +146,8 @@ void segcur_look_for_true(struct segcur *in, pid_t pid, const struct breaks *b, 
 void segcur_look_note(const struct segcur_look *l, const struct stop *stop);
 /* The points and words that w counts; those that cannot be counted go to *rare. */
 void segcur_walk_ask(const struct segcur *in, const struct breaks *b, struct trace_walk *w, struct breaks *rare);
+/* Reads the words that the walk watches, in the order of ask->watch; the rest of word[] is set to 0. */
+int segcur_walk_words(const struct replay_walk *ask, pid_t pid, uint64_t word[REPLAY_WALK_WATCHES], struct err *e);
 /*
  * segcursor_true.c: the last stop of b before the goal, or in the segment, by walking. 1: there is none after the first
  * mark; 2: it cannot be done so.

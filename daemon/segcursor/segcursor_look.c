@@ -46,6 +46,15 @@ void segcur_walk_ask(const struct segcur *in, const struct breaks *b, struct tra
 	ask_words(in, b, w);
 }
 
+int segcur_walk_words(const struct replay_walk *ask, pid_t pid, uint64_t word[REPLAY_WALK_WATCHES], struct err *e)
+{
+	memset(word, 0, REPLAY_WALK_WATCHES * sizeof(*word));
+	for (unsigned i = 0; i < ask->watches; i++)
+		if (trace_read(pid, ask->watch[i].addr, &word[i], ask->watch[i].len, e))
+			return -1;
+	return 0;
+}
+
 /* The log has the watched words in the order of their slots, and then those of the look. */
 static void add_known(struct watch_reads *known, const struct group_slot *s, uint64_t value)
 {

@@ -53,11 +53,7 @@ struct all {
 
 static int read_words(struct all *a, uint64_t word[REPLAY_WALK_WATCHES], struct err *e)
 {
-	memset(word, 0, sizeof(a->word));
-	for (unsigned i = 0; i < a->ask.watches; i++)
-		if (trace_read(a->pid, a->ask.watch[i].addr, &word[i], a->ask.watch[i].len, e))
-			return -1;
-	return 0;
+	return segcur_walk_words(&a->ask, a->pid, word, e);
 }
 
 /* To the walks of the other threads, the words are what they are now. */
@@ -110,12 +106,9 @@ static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 	struct one *o = ctx;
 	struct all *a = o->all;
 	uint64_t turn;
-	uint32_t state;
 
-	if (trace_read(t->pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e) ||
-	    trace_read(t->pid, CTL_ADDR(state), &state, sizeof(state), e))
+	if (segment_read_turn(t->pid, &turn, over, e))
 		return -1;
-	*over = state == REPLAY_DIVERGED || state == REPLAY_FAILED;
 	if (!*over && turn == a->out->at + 1 && at_event(o, e))
 		return -1;
 	*over |= turn > a->out->at || (turn == a->out->at && whose_turn(a) != o);
