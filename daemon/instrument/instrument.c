@@ -13,15 +13,12 @@
 static void decode(struct instrument *i, struct instrument_insn *x)
 {
 	uint8_t code[INSN_BYTES];
-	uint64_t sum = 0;
-	size_t n;
+	size_t n = trace_read_some(i->t->pid, x->pc, code, sizeof(code));
 
-	n = trace_read_some(i->t->pid, x->pc, code, sizeof(code));
-	for (size_t k = 0; k < n; k++)
-		sum = sum * 257 + code[k] + 1;
-	if (x->sum && x->sum == sum)
+	if (n && x->bytes == n && !memcmp(x->code, code, n))
 		return;
-	x->sum = sum;
+	x->bytes = (uint8_t)n;
+	memcpy(x->code, code, n);
 	x->mark = 0;
 	insn_shape(code, n, &x->shape);
 }

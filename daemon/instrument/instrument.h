@@ -25,7 +25,7 @@ struct instrument_insn {
 	struct insn_shape shape;
 	uint32_t mark; /* for the consumer; 0 at first */
 	bool changes; /* another instruction may be there in a later segment */
-	uint64_t sum; /* of its bytes */
+	uint8_t bytes, code[INSN_BYTES]; /* what was read at pc when it was decoded: so many bytes */
 	uint64_t segment; /* 1 + the event before the segment in which it was executed last */
 	uint64_t hits; /* how often in that one, up to now: the HITS of a position */
 };
