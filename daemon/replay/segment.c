@@ -213,7 +213,7 @@ int segment_read_turn(pid_t pid, uint64_t *turn, bool *failed, struct err *e)
 	uint32_t state;
 
 	if (trace_read(pid, SEGMENT_TURN_ADDR, turn, sizeof(*turn), e) ||
-	    trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, state), &state, sizeof(state), e))
+	    trace_read(pid, SEGMENT_STATE_ADDR, &state, sizeof(state), e))
 		return -1;
 	*failed = state == REPLAY_DIVERGED || state == REPLAY_FAILED;
 	return 0;

@@ -457,9 +457,7 @@ static bool has_diverged(const struct trace *t)
 	struct err ignored;
 	uint32_t state;
 
-	return t->alive &&
-	       !trace_read(t->pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, state), &state, sizeof(state),
-			   &ignored) &&
+	return t->alive && !trace_read(t->pid, SEGMENT_STATE_ADDR, &state, sizeof(state), &ignored) &&
 	       (state == REPLAY_DIVERGED || state == REPLAY_FAILED);
 }
 
