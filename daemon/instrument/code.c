@@ -26,13 +26,13 @@ static void fini(struct code_mappings *l)
 	*l = (struct code_mappings){0};
 }
 
-/* Memory of no file has been written, and may be again by rights that it has for a while. */
+/* Anonymous memory with code has been written, and may become writable again for a while. */
 static bool changes(const struct mapping *v)
 {
 	return v->write || v->shared || !v->inode;
 }
 
-/* The kernel joins and splits mappings by their rights. */
+/* Adjacent parts of a mapping are one here: the kernel joins and splits them by their rights. */
 static void see(struct code_mappings *l, const struct mapping *v)
 {
 	struct code_mapping *m = l->n ? &l->v[l->n - 1] : NULL;
@@ -51,7 +51,7 @@ static void see(struct code_mappings *l, const struct mapping *v)
 				     .path = xstrdup(v->path)});
 }
 
-/* Does v have all of the code that m had? */
+/* Does v still contain all of the code that was executed in m? */
 static bool keeps(const struct code_mapping *v, const struct code_mapping *m)
 {
 	return m->used_lo >= v->lo && m->used_hi <= v->hi && m->inode == v->inode && m->changes == v->changes &&
@@ -64,7 +64,7 @@ static void use(struct code_mapping *m, uint64_t lo, uint64_t hi)
 	m->used_hi = m->used_hi > hi ? m->used_hi : hi;
 }
 
-/* What is in the old list, by what is mapped now. Have some gone? */
+/* Carries over what is known of mappings that are still there; the others where code was met go to c->gone. Any? */
 static int compare(struct code *c, struct code_mappings *now)
 {
 	size_t at = 0;

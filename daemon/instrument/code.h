@@ -14,12 +14,12 @@
 
 #include "base/err.h"
 
-/* Mappings of a file that are one behind the other, as in the file, are one. */
+/* A mapping, together with those right behind it that continue the same file, or are anonymous as well. */
 struct code_mapping {
 	uint64_t lo, hi, offset, inode;
 	uint64_t used_lo, used_hi; /* instructions were met in [used_lo, used_hi); 0: none */
-	uint32_t from, until; /* it was there from this state of the code on, up to before that one; 0: it is there */
-	bool changes; /* without a call of the kernel: it is writable, too, or shared, or of no file */
+	uint32_t from, until; /* it was there in the states of the code [from, until); until 0: it still is */
+	bool changes; /* its code may change without a system call: it is writable, shared or anonymous */
 	char *path;
 };
 
@@ -30,16 +30,16 @@ struct code_mappings {
 
 struct code {
 	struct code_mappings now_there; /* by address */
-	struct code_mappings gone; /* those in which instructions were met */
+	struct code_mappings gone; /* unmapped; only those in which instructions were met */
 	uint32_t now; /* the state's number: goes up when some of the code has gone */
 };
 
-/* What is mapped now; of zeros at first. Has some of the code that was there before gone? 0 or 1, -1: e is set. */
+/* Reads what is mapped now; *c is zeroed at first. Has some of the code that was there gone? 0 or 1, -1: e is set. */
 int code_see(struct code *c, pid_t pid, struct err *e);
 void code_fini(struct code *c);
-/* An instruction was met at addr. Returns where; NULL: nothing that is known. */
+/* An instruction was met at addr. Returns its mapping; NULL: none is known. */
 const struct code_mapping *code_use(struct code *c, uint64_t addr);
-/* What was mapped at this address in that state; NULL: nothing that is known. */
+/* The mapping that was at this address in that state; NULL: none is known. */
 const struct code_mapping *code_at(const struct code *c, uint64_t addr, uint32_t state);
 /* Was the code at this address the same in both states? */
 bool code_is_same(const struct code *c, uint64_t addr, uint32_t a, uint32_t b);

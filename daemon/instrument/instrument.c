@@ -23,7 +23,7 @@ static void decode(struct instrument *i, struct instrument_insn *x)
 	insn_shape(code, n, &x->shape);
 }
 
-/* What may be rewritten is looked at again in each segment. */
+/* Code that may be rewritten is decoded again in each segment: x->changes. */
 static void decode_first(struct instrument *i, struct instrument_insn *x)
 {
 	const struct code_mapping *m = code_use(&i->code, x->pc);
@@ -377,8 +377,8 @@ static void forget_code(struct instrument *i)
 }
 
 /*
- * Is what is known of instructions still true? The event before the copy's segment takes effect in the copy, before its
- * first entry, and those on its way leave the code as it is.
+ * Forgets what is known of instructions if code has gone. The event before the copy's segment takes effect in the copy,
+ * before its first entry, and the events on its way leave the code as it is.
  */
 static int see_code(struct instrument *i, struct err *e)
 {

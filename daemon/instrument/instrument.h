@@ -41,7 +41,7 @@ struct instrument_frame {
 	uint64_t pc; /* of the call */
 	uint64_t sp; /* where its return address stands */
 	uint64_t event, hits; /* the position of the call: EVENT/PC#HITS; hits 0: they are not known */
-	bool native; /* it calls the recorder, and what that has called has called back: its rest is told, too */
+	bool native; /* it has called the recorder, and code of the program was called back from there */
 };
 
 struct instrument;
@@ -169,7 +169,7 @@ struct instrument {
 	uint64_t loads; /* the address of what is told next of what an instruction loads */
 	bool has_rax;
 	bool insns_told;
-	bool sees_code; /* it may be other code than before */
+	bool sees_code; /* other code may be mapped than before: see_code */
 	uint64_t operand; /* of the last entry of an access */
 	uint64_t steps; /* in this segment: calls, returns and changes of the heap */
 	struct instrument_question *question; /* REPORT_ONLY_MAX */

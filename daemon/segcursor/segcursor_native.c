@@ -7,7 +7,7 @@
 #include "base/maps.h"
 #include "visibility/shim_frames.h"
 
-/* Of more than there is room for, the last one includes all between. */
+/* If there are more than fit, the last one covers all of the rest, and what lies between them. */
 static void tell_code(struct replay_walk *ask, const struct text *at)
 {
 	uint64_t k = ask->codes < REPLAY_WALK_CODES ? ask->codes++ : REPLAY_WALK_CODES - 1;
@@ -26,7 +26,7 @@ int segcur_native_begin(struct reporting *g, struct trace *t, struct err *e)
 	if (segcur_report_maps(g->in->seg.t, g->from) && (program_code_find(&g->code, t->pid, &g->in->visibility, e) ||
 							  program_code_forbid(&g->code, t, gadget, false, e)))
 		return -1;
-	/* the recorder finds code that changes by its rights, unless it is told of it */
+	/* a recorder without walk_codes finds code that may change by the mappings' rights, which must stay then */
 	if (!g->in->seg.t->ctl->walk_codes)
 		return 0;
 	for (size_t k = 0; k < g->code.n; k++)
@@ -106,7 +106,7 @@ static int run_to(struct reporting *g, struct trace *t, const struct user_regs_s
 	}
 }
 
-/* By single steps to a state of the program. */
+/* Goes by single steps to a state of the program, or to where its code is called: STOP_BREAK. */
 static int step_out(struct reporting *g, struct trace *t, struct stop *stop, struct err *e)
 {
 	struct user_regs_struct r;
@@ -162,9 +162,9 @@ static bool calls_program(const struct reporting *g)
 }
 
 /*
- * *r: where the recorder returns to. false: not known, or it calls a function of the program before it returns. Of a
- * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: what it
- * calls of the program before that faults, and is told.
+ * *r: where the recorder returns to. false: not known, or it calls a function of the program before it returns. In a
+ * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: code of the program that
+ * such a function calls before that faults, and is reported.
  */
 static bool returns_to_program(struct reporting *g, struct trace *t, struct user_regs_struct *r)
 {
@@ -218,7 +218,7 @@ static int execute(struct reporting *g, struct trace *t, bool *alive, struct err
 	return *alive ? program_code_allow(&g->code, t, gadget, pc, false, e) : 0;
 }
 
-/* Is it, for the program too, no memory that can be executed? */
+/* Is pc in memory that the program cannot execute either? */
 static bool is_no_code(const struct reporting *g, const struct trace *t, uint64_t pc)
 {
 	struct mapping m;

@@ -40,14 +40,16 @@ struct reporting {
 
 enum reporting_end { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
 
-/* From inside the recorder to the program's code, or to where that is called. As the others, enum reporting_end, or -1.
+/*
+ * Runs from inside the recorder to the program's code, or to where that is called. Like the next two, returns enum
+ * reporting_end, or -1.
  */
 int segcur_native_come_out(struct reporting *g, struct trace *t, struct err *e);
-/* An instruction that is not translated, or that faults as it did in the program. */
+/* Executes an instruction that is not translated, or that faults as it did in the program. */
 int segcur_native_step(struct reporting *g, struct trace *t, struct err *e);
-/* The walk has ended here. */
+/* Goes on where the walk has ended: executes what stands there, or comes out of the recorder. */
 int segcur_native_step_over(struct reporting *g, struct trace *t, struct err *e);
-/* Before the first walk: 0 or -1. */
+/* To be called before the first walk: 0 or -1. */
 int segcur_native_begin(struct reporting *g, struct trace *t, struct err *e);
 
 #endif

@@ -345,7 +345,10 @@ static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct e
 	return 1;
 }
 
-/* A thread that ends does not stop: the next one would, which the copy lacks. */
+/*
+ * What is written to at the end of the segment. A thread that ends does not set the state: the next thread would do so,
+ * which the copy lacks.
+ */
 static uint64_t end_watch(const struct reporting *g)
 {
 	struct timeline_event last;
@@ -406,8 +409,8 @@ static int gave_up(struct reporting *g, struct trace *t)
 
 #define STACK_ALIGN 16u
 /*
- * Is it at the beginning of a function of the program's that is called by what is not translated? At a call the stack
- * is aligned, by the ABI, and so it is again after the return.
+ * Is it at the beginning of a function of the program's that is called by code which is not translated? By the ABI, the
+ * stack is aligned at a call, so that a function begins 8 bytes below that; after a return it is aligned again.
  */
 static bool is_called_back(const struct reporting *g, const struct trace *t, const struct user_regs_struct *r)
 {
@@ -528,6 +531,7 @@ static int once_more(struct reporting *g, uint64_t to, struct err *e)
 	int got;
 
 	m.code = g->code;
+	/* nothing is forbidden in the new copy yet */
 	for (size_t k = 0; k < m.code.n; k++)
 		m.code.v[k].forbidden = false;
 	m.onlys = r->ops->again ? r->ops->again(r->ctx, m.only) : 0;

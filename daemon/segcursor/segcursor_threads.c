@@ -4,10 +4,11 @@
  * that has all of them, each of which walks (trace/walk.h) where it is in the program. The timeline tells whose turn is
  * next: that one is waited for, and the others run on in the recorder up to their wait.
  *
- * Each thread's walk compares what it writes with what its own walk has seen last. So a word that another thread has
- * changed would be counted once more by each of them: they are told of it. Nor would a change be left out if they were
- * not: if all that a thread writes in a segment is what it saw last, then either that is what was there at the
- * segment's beginning, and nothing changes, or the word is another one at the segment's end, where words are compared.
+ * Each thread's walk compares what it writes with what its own walk has seen last. A word that another thread has
+ * changed would be counted once more by each of them, so they are told of such changes (tell_others). No change would
+ * be missed without that: if all that a thread writes in a segment is what it saw last, then either that is what was
+ * there at the segment's beginning, and nothing changes, or the word is another one at the segment's end, where words
+ * are compared.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -130,8 +131,10 @@ static bool interrupted(void *ctx)
 	return trace_budget_is_over(&a->budget, a->pid);
 }
 
-/* It stands in the recorder, or at a call of the kernel in the program: it is to be seen where it returns to the
- * program. 1: that is not known. */
+/*
+ * The thread stands in the recorder, or at a system call in the program: sets a breakpoint where it returns to the
+ * program. 1: that is not known.
+ */
 static int find_return(struct one *o, struct err *e)
 {
 	struct segcur *in = &o->all->in;
@@ -152,7 +155,7 @@ static int find_return(struct one *o, struct err *e)
 	return 0;
 }
 
-/* It is at the break of find_return: *there, if it is where it returns. */
+/* The thread is at the breakpoint of find_return. *there: it has returned, and is not in a call inside the recorder. */
 static int at_break(struct one *o, bool *there, struct err *e)
 {
 	uint64_t word[REPLAY_WALK_WATCHES];

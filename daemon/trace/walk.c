@@ -142,7 +142,7 @@ static int arm(struct trace_walk *w, struct trace *t, struct err *e)
 	return trace_set_watch(t, END_SLOT, w->end_watch, 8, e);
 }
 
-/* Of its breakpoints, only the goal's was met. */
+/* Was the goal's breakpoint met, and no other one? */
 static bool is_at_goal(const struct trace_walk *w, const struct trace_stop *s)
 {
 	return w->ask.goal && (s->slots & ~(1u << END_SLOT)) == 1u << w->ask.places;
@@ -428,7 +428,7 @@ static int clean_up(struct trace_walk *w, struct trace *t, uint64_t memory, stru
 	return unmap(w, t, memory, MEMORY, e);
 }
 
-/* It has ended with r, which is as that of run. */
+/* The walk has ended with r: a negated enum walk_end, or FAILED. */
 static int finish(struct trace_walk *w, struct trace *t, int r, uint64_t memory, struct err *e)
 {
 	if (r == -WALK_OVER)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program_code.c: see program_code.h. Translated code reads the program's code, but is not where that is. */
+/* program_code.c: see program_code.h. Translated code stands elsewhere, and only reads the program's code. */
 #include "visibility/program_code.h"
 
 #include <stdlib.h>
@@ -58,6 +58,7 @@ static bool is_programs(const struct mapping *m)
 	return m->exec && m->read && !is_recorders(m) && !visibility_knows(m->path) && (m->path[0] != '[' || m->write);
 }
 
+/* The newest first: an older one may be of what was mapped there before. */
 static const struct program_code_range *range_at(const struct program_code *c, uint64_t pc)
 {
 	for (size_t k = c->n; k; k--)
@@ -129,7 +130,7 @@ int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget
 	return 0;
 }
 
-/* *at: what contains it. */
+/* The forbidden range that contains pc: *at. false: there is none. */
 static bool find_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc, struct text *at)
 {
 	struct replay_report_code v[64];

@@ -12,7 +12,7 @@
 struct program_code_range {
 	struct text at;
 	int prot; /* the program's own */
-	bool changes; /* without a call of the kernel: it is writable, or shared */
+	bool changes; /* it may change without a system call: it is writable, or shared */
 	bool forbidden;
 };
 
@@ -34,7 +34,8 @@ int program_code_find(struct program_code *c, pid_t pid, struct visibility *s, s
 int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget, bool changes, struct err *e);
 /* Is it code of the program's which the processor may not execute? That of a file, too, which the copy has mapped. */
 bool program_code_is_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc);
-/* The instruction at pc, alone; or no longer. Nothing happens where nothing is forbidden. */
+/* Allows the instruction at pc (the pages that it is in), or forbids it again. Does nothing where pc is not forbidden.
+ */
 int program_code_allow(struct program_code *c, struct trace *t, uint64_t gadget, uint64_t pc, bool allow,
 		       struct err *e);
 

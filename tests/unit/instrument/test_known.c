@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_known.c: what is known of sites is of no other code's. */
+/* test_known.c: what is known of sites is not used for other code at their addresses. */
 #include "scenarios.h"
 
 #include "rlog/replay.h"
