@@ -227,7 +227,11 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 	bool forks = may_branch(r->rec) && has_forks(r->rec, process);
 	struct err why;
 
-	if (!memory && !nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
+	if (memory) {
+		branches_clear(&r->branches); /* as below */
+		return nav_climb(r->rec, process, flags, !r->linear && !forks, memory, NULL, r->ctx, n, e);
+	}
+	if (!nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
 		r->forked++;
 		return 0;
 	}
@@ -237,8 +241,7 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 	}
 	log_info("process %u is not replayed from its fork on: %s", process, why.text);
 	branches_clear(&r->branches); /* nobody is in the root while it is written to */
-	if (!memory && make_again(r, process, flags) &&
-	    !nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
+	if (make_again(r, process, flags) && !nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
 		r->forked++;
 		return 0;
 	}
@@ -247,7 +250,7 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 		return -1;
 	}
 	branches_clear(&r->branches);
-	if (forks && !memory) {
+	if (forks) {
 		if (!nav_climb(r->rec, process, flags, false, NULL, &r->branches, r->ctx, n, &why))
 			return 0;
 		branches_clear(&r->branches);
@@ -257,7 +260,7 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 		}
 		/* those that wait have the memory and the PIDs that it may need */
 	}
-	return nav_climb(r->rec, process, flags, !r->linear && !forks, memory, NULL, r->ctx, n, e);
+	return nav_climb(r->rec, process, flags, !r->linear && !forks, NULL, NULL, r->ctx, n, e);
 }
 
 static int replay_image(struct run *r, uint32_t process, struct err *e)
