@@ -480,15 +480,14 @@ static int run_past_others(struct nav *n, const struct branch_set *b, bool *dive
 static void keep_for_more(struct nav *n, struct branch_set *b, double began)
 {
 	bool keep = b->more && clock_s() - began > KEEP_S;
-	uint64_t was = b->kept_of == n->t.process ? b->kept : 0, at;
+	uint64_t *kept = &branches_process(b, n->t.process)->kept, was = *kept, at;
 	struct err why;
 
 	if (!keep && (b->more || !was))
 		return;
-	b->kept = 0;
+	*kept = 0;
 	if (keep && !(nav_ckpt_before(n, nav_at(n), &at) && at == nav_at(n)) && !nav_checkpoint(n, &why))
-		b->kept = nav_at(n);
-	b->kept_of = n->t.process;
+		*kept = nav_at(n);
 	if (was && nav_drop_checkpoint(n, was, &why))
 		log_info("%s", why.text);
 }
@@ -501,7 +500,7 @@ static int begin_for_branches(struct nav *n, struct branch_set *b, struct err *e
 		return nav_begin(n, e);
 	if (nav_restart(n, b->after, &at, e))
 		return -1;
-	b->resumed += at && at == b->kept && b->kept_of == n->t.process;
+	b->resumed += at && at == branches_process(b, n->t.process)->kept;
 	/* a checkpoint's are others */
 	n->t.ctl->branches = n->t.branch.from;
 	memset(&n->t.ctl->branch[n->t.branch.from], 0,

@@ -29,15 +29,21 @@ void branches_clear(struct branch_set *b)
 		line_end_one(b->rec, b->v[i].process);
 	free(b->v);
 	free(b->ctl);
-	*b = (struct branch_set){
-		.rec = b->rec, .forked = b->forked, .kept_of = b->kept_of, .kept = b->kept, .resumed = b->resumed};
+	*b = (struct branch_set){.rec = b->rec, .processes = b->processes, .resumed = b->resumed};
 }
 
 void branches_fini(struct branch_set *b)
 {
 	branches_clear(b);
-	free(b->forked);
-	b->forked = NULL;
+	free(b->processes);
+	b->processes = NULL;
+}
+
+struct branch_process *branches_process(struct branch_set *b, uint32_t process)
+{
+	if (!b->processes)
+		b->processes = xcalloc(b->rec->images[b->rec->nimages - 1].ordinal + 1, sizeof(*b->processes));
+	return &b->processes[process];
 }
 
 static const struct branch *find(const struct branch_set *b, uint32_t process)
@@ -67,26 +73,23 @@ static bool is_child_of(const struct rec *rec, uint32_t process, uint32_t child)
  */
 static void note_forks(struct branch_set *b, struct timeline *tl)
 {
-	unsigned last = b->rec->images[b->rec->nimages - 1].ordinal;
 	cleanup_free struct timeline_fork *v = xcalloc(b->rec->nimages, sizeof(*v));
 	unsigned n = timeline_forks(tl, b->rec->nimages, v);
 
-	if (!b->forked)
-		b->forked = xcalloc(last + 1, sizeof(*b->forked));
 	for (unsigned i = 0; i < n; i++)
 		if (is_child_of(b->rec, timeline_process(tl), v[i].child))
-			b->forked[v[i].child] = v[i].number;
+			branches_process(b, v[i].child)->forked = v[i].number;
 }
 
 /* The number of the event by which it is forked; 0: its timeline cannot be built. */
-static uint64_t forked_by(const struct branch_set *b, uint32_t process, const struct timeline_opts *opts)
+static uint64_t forked_by(struct branch_set *b, uint32_t process, const struct timeline_opts *opts)
 {
 	struct timeline *tl;
 	struct err ignored;
-	uint64_t at;
+	uint64_t at = opts->variant ? 0 : branches_process(b, process)->forked;
 
-	if (!opts->variant && b->forked && b->forked[process])
-		return b->forked[process];
+	if (at)
+		return at;
 	if (timeline_build(b->rec, process, opts, &tl, &ignored))
 		return 0;
 	at = timeline_prefix(tl);
@@ -134,7 +137,7 @@ struct target_branches branches_for(const struct branch_set *b, uint32_t process
 									  : left),
 					.waits = it != NULL,
 					.place = it ? it->place : 0,
-					.prefix = it && !it->variant && b->forked ? b->forked[process] : 0,
+					.prefix = it && !it->variant && b->processes ? b->processes[process].forked : 0,
 					.variant = it ? it->variant : 0};
 }
 

@@ -23,11 +23,14 @@ struct branch_set {
 	uint32_t next; /* place */
 	uint64_t after, until; /* see branches_want; until 0: all are made */
 	bool more; /* ... and there are others after these */
-	uint32_t kept_of; /* a process that forks them of which a checkpoint was taken, */
-	uint64_t kept; /* at this event; 0: none */
-	unsigned resumed; /* replays that went on from there */
+	unsigned resumed; /* replays that went on from a checkpoint of theirs */
 	struct replay_ctl *ctl; /* what the recorder has told of itself in it */
-	uint64_t *forked; /* by ordinal: the event by which it was forked, in variant 0; 0: not known */
+	struct branch_process *processes; /* by ordinal; NULL: nothing is known of any */
+};
+
+struct branch_process {
+	uint64_t forked; /* the event by which it was forked, in variant 0; 0: not known */
+	uint64_t kept; /* the event of its checkpoint, from which it makes more children; 0: there is none */
 };
 
 void branches_init(struct branch_set *b, const struct rec *rec);
@@ -35,6 +38,8 @@ void branches_init(struct branch_set *b, const struct rec *rec);
 void branches_clear(struct branch_set *b);
 /* The same, and forgets what was noted of processes. */
 void branches_fini(struct branch_set *b);
+/* What is noted of a process of the recording. */
+struct branch_process *branches_process(struct branch_set *b, uint32_t process);
 /*
  * The next replay of this process, which forks `first`, makes no children before that one, and ends when no more can
  * wait. 1: that pays; 0: it does not.
