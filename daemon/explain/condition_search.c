@@ -450,9 +450,9 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 	cleanup_free char *own = with_this(p, level, given);
 	const char *expr = own ? own : given;
 	struct compared_place place;
-	struct endless_text text;
-	int r;
+	struct unterminated text;
 	char owner[128];
+	int r;
 	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = inspect_eval(p, level, truth),
 			  *frozen = NULL;
 	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->at.event,
@@ -471,13 +471,13 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 	}
 	find_owner(p, frozen, owner);
 	failure_compared_place(p, level, expr, &place);
-	failure_endless_text(p, level, expr, &text);
+	failure_unterminated(p, level, expr, &text);
 	inspect_close(p);
 	op_progress(x->ctx, 0.4, "searching for what turned the condition");
 	r = of == CONDITION_OF_OBJECTS ? search_objects(x, expr, frozen ? frozen : expr, owner, bad, e)
 				       : search(x, expr, frozen, owner, bad, e);
 	if (!r)
-		r = failure_set_later(x, &place, bad, e) || failure_tell_endless(x, &text, bad, e) ? -1 : 0;
+		r = failure_set_later(x, &place, bad, e) || failure_tell_unterminated(x, &text, bad, e) ? -1 : 0;
 	compared_place_fini(&place);
 	free(text.name);
 	return r;

@@ -100,16 +100,16 @@ void compared_place_fini(struct compared_place *c);
  * after that, this has the value that was checked: adds that step. 0; -1. The cursor may stand anywhere afterwards.
  */
 int failure_set_later(struct explain *x, const struct compared_place *c, const char *bad, struct err *e);
-/* An array of characters that a condition calls a function of libc for as for a text, and that has no 0 in it. */
-struct endless_text {
+/* An array of characters without a null, which a condition passes to a function of libc that takes a string. */
+struct unterminated {
 	uint64_t addr;
 	unsigned len;
 	char *name; /* malloc'd; NULL: there is none */
 };
 /* expr: the condition, of a frame of p. The caller frees the name. */
-void failure_endless_text(struct inspect *p, int level, const char *expr, struct endless_text *out);
+void failure_unterminated(struct inspect *p, int level, const char *expr, struct unterminated *out);
 /* As failure_set_later: if what turned the condition is not the statement that filled the array, adds that. */
-int failure_tell_endless(struct explain *x, const struct endless_text *t, const char *bad, struct err *e);
+int failure_tell_unterminated(struct explain *x, const struct unterminated *t, const char *bad, struct err *e);
 
 /*
  * because.c: why the statement of a frame was executed, from the `if` around it. p is open at that state, and is closed

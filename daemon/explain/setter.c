@@ -93,6 +93,18 @@ static bool is_constant(const char *s)
 	return !s[strspn(s, capitals)];
 }
 
+/* The argument at *s, malloc'd, after which *s is at the , or the ). NULL: it has brackets or quotes in it. */
+static char *next_argument(const char **s)
+{
+	const char *from = *s + strspn(*s, " ");
+	size_t n = strcspn(from, ",()\"'");
+
+	if (!from[n] || !strchr(",)", from[n]))
+		return NULL;
+	*s = from + n;
+	return xstrndup(from, n);
+}
+
 /*
  * Is one of the arguments of the only call of the function in a line a constant of that value, and has none of the
  * others that value? GDB does not have the arguments of a function that the compiler has put into its caller in their
@@ -106,21 +118,16 @@ static bool passes(struct inspect *p, int caller, const char *line, const char *
 	if (!s || arguments_in(s, function))
 		return false;
 	for (;; s++) {
-		cleanup_free char *arg = NULL;
+		cleanup_free char *arg = next_argument(&s);
 		uint64_t v = 0;
-		size_t n;
 
-		s += strspn(s, " ");
-		n = strcspn(s, ",()\"'");
-		if (!n || !s[n] || !strchr(",)", s[n]))
+		if (!arg || !*arg)
 			return false;
-		arg = xstrndup(s, n);
 		if (!str_eq(arg, "NULL") && !str_eq(arg, "nullptr") && !inspect_number(p, caller, arg, &v))
 			return false;
 		if (v == value && (is || !is_constant(arg)))
 			return false;
 		is |= v == value;
-		s += n;
 		if (*s == ')')
 			return is;
 	}
@@ -213,26 +220,18 @@ static const char *compared_at(const char *text, size_t len)
 static void strip(const char **text, size_t *len)
 {
 	for (;;) {
-		int depth = 0;
-		size_t skip = 0, i;
+		const char *open, *end;
 
 		while (*len && strchr(" \t\n", **text))
 			++*text, --*len;
 		while (*len && strchr(" \t\n", (*text)[*len - 1]))
 			--*len;
-		if (*len > 1 && (*text)[0] == '!' && (*text)[1] == '(')
-			skip = 1;
-		if (*len <= skip || (*text)[skip] != '(')
+		open = *text + str_starts(*text, "!(");
+		end = *open == '(' ? inspect_closing(open) : NULL;
+		if (!end || end != *text + *len)
 			return;
-		for (i = skip; i < *len; i++) {
-			depth += (*text)[i] == '(' ? 1 : (*text)[i] == ')' ? -1 : 0;
-			if (!depth)
-				break;
-		}
-		if (i + 1 != *len)
-			return;
-		*text += skip + 1;
-		*len -= skip + 2;
+		*text = open + 1;
+		*len = (size_t)(end - 1 - *text);
 	}
 }
 
@@ -343,12 +342,12 @@ int failure_set_later(struct explain *x, const struct compared_place *c, const c
 	return r < 0 && !explain_may_go_on(x, e) ? -1 : 0;
 }
 
-/* ---- texts without an end ---- */
+/* ---- unterminated strings ---- */
 
 #define TEXT_MOST 4096u
 
 /* Is the name an array of characters in which no byte is 0? */
-static bool is_endless(struct inspect *p, int level, const char *name, struct endless_text *out)
+static bool is_unterminated(struct inspect *p, int level, const char *name, struct unterminated *out)
 {
 	cleanup_free char *address = str_fmt("&(%s)", name), *first = str_fmt("&(%s)[0]", name),
 			  *size = str_fmt("sizeof(%s)", name), *one = str_fmt("sizeof((%s)[0])", name);
@@ -366,30 +365,28 @@ static bool is_endless(struct inspect *p, int level, const char *name, struct en
 	return true;
 }
 
-void failure_endless_text(struct inspect *p, int level, const char *expr, struct endless_text *out)
+void failure_unterminated(struct inspect *p, int level, const char *expr, struct unterminated *out)
 {
-	*out = (struct endless_text){0};
+	*out = (struct unterminated){0};
 	for (const char *s = expr; (s = strstr(s, "str")) && !out->name; s++) {
 		size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz");
 
 		if ((s > expr && (isalnum((unsigned char)s[-1]) || strchr("_.>", s[-1]))) || s[n] != '(' ||
 		    str_starts(s, "strn"))
 			continue;
-		for (const char *arg = s + n + 1; !out->name;) {
-			size_t len = strcspn(arg, ",()\"'");
-			cleanup_free char *name = xstrndup(arg + strspn(arg, " "), len - strspn(arg, " "));
+		for (const char *at = s + n + 1; !out->name; at++) {
+			cleanup_free char *name = next_argument(&at);
 
-			if (!arg[len] || !strchr(",)", arg[len]))
+			if (!name)
 				break;
-			is_endless(p, level, name, out);
-			if (arg[len] == ')')
+			is_unterminated(p, level, name, out);
+			if (*at == ')')
 				break;
-			arg += len + 1;
 		}
 	}
 }
 
-int failure_tell_endless(struct explain *x, const struct endless_text *t, const char *bad, struct err *e)
+int failure_tell_unterminated(struct explain *x, const struct unterminated *t, const char *bad, struct err *e)
 {
 	const struct step *last = &x->chain.v[x->chain.n - 1];
 	struct timeline_point at;
@@ -407,10 +404,10 @@ int failure_tell_endless(struct explain *x, const struct endless_text *t, const 
 	if (!r && json_is_string(json_object_get(p.location, "file")) &&
 	    !chain_same_place(p.location, last->location, true)) {
 		inspect_step(&p, STEP_WRITE, t->name, NULL, NULL,
-			     "this wrote the last of the %u bytes of %s, and it is not the end of a text", t->len,
+			     "this wrote the last of the %u bytes of %s, which is not a terminating null", t->len,
 			     t->name);
-		explain_end_instead(x, END_COMPUTED, "the text in %s has no end: what is behind it is read, too",
-				    t->name);
+		explain_end_instead(x, END_COMPUTED,
+				    "the string in %s is not terminated: what is behind it is read, too", t->name);
 	}
 	inspect_close(&p);
 	return r < 0 && !explain_may_go_on(x, e) ? -1 : 0;

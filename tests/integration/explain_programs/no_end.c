@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strncpy leaves no room for the end of a text; that what is behind it is set then is not the cause. KIND: assertion */ /* SAYS: not the end of a text */
+/* strncpy leaves no room for the end of a text; that what is behind it is set then is not the cause. KIND: assertion */ /* SAYS: which is not a terminating null */
 #include <assert.h>
 #include <string.h>
 
