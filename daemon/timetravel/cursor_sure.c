@@ -15,15 +15,18 @@
 
 #define TRIES 3
 
-/* Are there words whose every change is a stop? */
+/* Is every change of what this slot watches a stop? */
+static bool stops_each_time(const struct cursor *t, const struct group_slot *s)
+{
+	return s->kind && !watch_conditions_find(t->breaks.watch_conditions, s);
+}
+
 static bool has_words(const struct cursor *t)
 {
-	bool any = false;
-
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		any |= t->breaks.watch[i].kind &&
-		       !watch_conditions_find(t->breaks.watch_conditions, &t->breaks.watch[i]);
-	return any;
+		if (stops_each_time(t, &t->breaks.watch[i]))
+			return true;
+	return false;
 }
 
 /* Has nothing been missed between the stop and where the words were `here`? */
@@ -34,8 +37,7 @@ static bool agrees(const struct cursor *t, const struct stop *stop, const struct
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
 		const struct group_slot *s = &t->breaks.watch[i];
 
-		if (!s->kind || watch_conditions_find(t->breaks.watch_conditions, s) ||
-		    (stop->kind == STOP_WATCH && stop->before && stop->addr == s->addr))
+		if (!stops_each_time(t, s) || (stop->kind == STOP_WATCH && stop->before && stop->addr == s->addr))
 			continue;
 		if (memcmp(t->at_stop.v[i], here->v[i], sizeof(here->v[i])) != 0)
 			return false;

@@ -488,10 +488,17 @@ static bool is_whole(const struct following *w)
 	return w->r->exact || (w->f->nth && w->r->turns == w->f->nth && !w->r->by_events);
 }
 
-static bool same_hits(const struct following *a, const struct follow_result *r, const struct following *b)
+/* What is compared with the next run. */
+struct earlier_run {
+	struct follow_result r;
+	uint64_t hits, sum, left_ns;
+	bool missed;
+};
+
+static bool same_hits(const struct earlier_run *a, const struct following *b)
 {
-	return a->hits == b->hits && a->sum == b->sum && r->turns == b->r->turns && r->turn == b->r->turn &&
-	       r->in_segment == b->r->in_segment;
+	return a->hits == b->hits && a->sum == b->sum && a->r.turns == b->r->turns && a->r.turn == b->r->turn &&
+	       a->r.in_segment == b->r->in_segment;
 }
 
 /*
@@ -500,19 +507,18 @@ static bool same_hits(const struct following *a, const struct follow_result *r, 
  */
 int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 {
-	struct following w = {.f = f, .r = r}, before = {0};
-	struct follow_result first = {0};
+	struct following w = {.f = f, .r = r};
+	struct earlier_run before = {0};
 	uint64_t evaluations = 0, start = clock_ns(), from = nav_at(f->nav);
 	int status = run_anew(&w, f->budget_ns, e);
 
 	for (unsigned tries = 1; !status && (w.missed || (is_whole(&w) && (w.hits || before.hits))); tries++) {
-		if (before.hits && !w.missed && same_hits(&before, &first, &w))
+		if (before.hits && !w.missed && same_hits(&before, &w))
 			break;
 		if (w.missed || before.hits)
 			log_warn("up to event %llu, a change was missed: %s", (unsigned long long)r->at,
 				 tries == TRIES ? "event by event" : "once more");
-		before = w;
-		first = *r;
+		before = (struct earlier_run){*r, w.hits, w.sum, w.left_ns, w.missed};
 		evaluations += r->evaluations;
 		w = (struct following){.f = f, .r = r, .no_changes = tries == TRIES};
 		status = nav_goto(f->nav, from, e) || run_anew(&w, tries == 1 ? f->budget_ns : before.left_ns, e) ? -1
@@ -520,8 +526,8 @@ int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 		if (!status && !before.missed && !w.no_changes && !w.missed && !is_whole(&w)) { /* the time was up */
 			if (f->nth)
 				return err_set(e, ERR_HOST, "there was no time to count the transitions twice");
-			evaluations += r->evaluations - first.evaluations;
-			*r = first;
+			evaluations += r->evaluations - before.r.evaluations;
+			*r = before.r;
 			r->exact = false;
 			break;
 		}
