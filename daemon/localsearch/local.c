@@ -386,8 +386,8 @@ static void add_work(struct trace_local_result *r, const struct trace_local_resu
 }
 
 /*
- * A missed hit changes the number of a transition: it is the answer when two searches in a row count the same. t stands
- * at the beginning: see begin.
+ * A missed hit changes which transition is the nth one, so that a result needs another search that finds the same,
+ * directly after the one that found it. t stands at the beginning: see begin.
  */
 static int count_twice(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
 		       void *ctx, struct trace_local_result *r, struct err *e)
@@ -405,8 +405,10 @@ static int count_twice(struct trace *t, const struct trace_local_params *p, cons
 		log_warn("not the same changes each time: a hit of a debug register was missed");
 		if (tries == TRIES) {
 			drop(r);
-			return err_set(e, ERR_HOST, "the thread's changes were not the same each time: %s",
-				       "this processor's debug registers miss some");
+			return err_set(e, ERR_HOST,
+				       "the debug registers of this processor have missed changes: no two of %u "
+				       "searches in a row counted the same: try again",
+				       tries + 2);
 		}
 	}
 }
