@@ -176,8 +176,8 @@ static bool same(const struct bytes *a, const struct bytes *b)
 }
 
 /*
- * Does each change begin with what the one before has left, and the last one leave what there is at the end? start:
- * what there was at first, NULL: not known; memory that is mapped later begins with anything.
+ * Is the old value of each change the new value of the one before it, and is `end` the new value of the last one?
+ * start: the old value of the first one, NULL: not known. It is not compared if the memory was not mapped then.
  */
 static bool is_chain(const struct changes *c, const struct bytes *start, const struct bytes *end)
 {
@@ -222,15 +222,16 @@ static int collect(struct changes *c, const struct timeline_point *here, uint64_
 	look(c, end);
 	if (find_inside(c, false, e))
 		return -1;
-	while (c->n < SHOWN_MAX && (*to) > nav_first(c->d->cursor.nav))
+	while (c->n<SHOWN_MAX && * to> nav_first(c->d->cursor.nav))
 		if (find_before(c, to, e))
 			return -1;
 	return 0;
 }
 
 /*
- * With these breakpoints in the place of the debugger's. The processor may miss the hit of a debug register; but where
- * it is the kernel that changes memory, it is the same each time.
+ * With these breakpoints in the place of the debugger's. The processor may miss the hit of a debug register: the search
+ * is repeated until the changes form a chain. If two searches in a row find as many, the kernel has changed the memory
+ * in between, which causes no hit.
  */
 static int find(struct changes *c, const struct timeline_point *here, struct buf *out, struct err *e)
 {

@@ -2,7 +2,7 @@
 /*
  * good.c: a state in which a condition holds, that is false at the start and at the failure: see condition_search.h.
  * Between the statements of the outermost function, what it has called is done, and what it has changed is whole. So
- * these are looked at, from the last one back. And what else is asked of conditions and positions.
+ * these are looked at, from the last one back. Besides, condition_freeze and condition_is_before.
  */
 #include "explain/condition_search.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wake.h: the events by which threads wake each other: conditions are signalled, semaphores are posted. An event has a
- * short hash of its object only: whose it is, the state in front of it tells, if there is one.
+ * wake.h: the events by which threads wake each other: conditions are signalled, semaphores are posted. An event has
+ * only a short hash of its object; the state before the event tells which object it is, if there is such a state.
  */
 #ifndef FRED_EXPLAIN_WAKE_H
 #define FRED_EXPLAIN_WAKE_H
@@ -11,10 +11,12 @@
 /* Is it the event of a wait for what another thread does? kind: of the recording (rlog.h). */
 bool wake_is_waited_for(uint32_t kind);
 
-/* Into the state before an event. 0; 1: its thread has none there; -1: cancelled. */
+/* Goes to the state before an event. 0; 1: its thread has none there; -1: cancelled. */
 int wake_to_event(struct explain *x, uint64_t n, struct err *e);
-/* As wake_to_event, of an event of the thread, or of one before: what it does in a call of the kernel has no state in
- * front of it. */
+/*
+ * As wake_to_event, for an event of this thread; if that has no state before it, as events within a system call, for
+ * the latest of the few events before it of the thread that has one.
+ */
 int wake_to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct err *e);
 
 enum waited { WAITED_NOT, WAITED, WAITED_UNKNOWN };

@@ -7,8 +7,8 @@
 #include "base/str.h"
 
 /*
- * How long a call may take. The first that does not return takes all of that, as a list that has become a ring at the
- * bad end; later ones are given up when they take much longer than all that have returned.
+ * The limit of a call. The first one that does not return takes all of FIRST_MS, as one that walks along a list which
+ * has become a ring at the bad end; later ones are ended when they take much longer than all that have returned.
  */
 #define FIRST_MS 4000
 #define LATER_MIN_MS 250
@@ -18,8 +18,8 @@
 struct expr_patience {
 	unsigned users;
 	uint64_t longest_ns; /* of the calls that have returned */
-	uint64_t overruns_ms; /* that others took */
-	unsigned overruns;
+	uint64_t overruns_ms; /* the time that calls took which did not return */
+	unsigned overruns; /* how many these were */
 };
 
 struct expr_patience *patience_new(void)

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patience.h: how long a call of an expression may take, and how many calls that do not return a command makes. Limits
- * are of the processor time of the copy that makes the call, and of the time in which it sleeps.
+ * patience.h: the time limit of a call that an expression makes, and the time that one command may spend in calls that
+ * do not return. Limits are of the processor time of the copy that makes the call, and of the time in which it sleeps.
  */
 #ifndef FRED_EXPR_PATIENCE_H
 #define FRED_EXPR_PATIENCE_H
 
 #include "expr/expr.h"
 
-/* With one user; patience_share: one more, the same object. NULL may be dropped. */
+/* patience_new has one user; patience_share adds one, and returns the same object, which the last patience_drop frees.
+ * NULL may be dropped. */
 struct expr_patience *patience_new(void);
 struct expr_patience *patience_share(struct expr_patience *p);
 void patience_drop(struct expr_patience *p);
 
-/* For the next call. given_ms: the caller's; 0: none. p: NULL: no call has been made. */
+/* The limit of the next call. given_ms: the caller's own limit; 0: none. p: NULL: no call has been made. */
 int patience_limit_ms(const struct expr_patience *p, int given_ms);
-/* A call took ns of processor time. */
+/* To be called after a call that returned: it took ns of processor time. */
 void patience_returned(struct expr_patience *p, uint64_t ns);
 /*
- * A call did not return within the limit; what: the expression. -1: as too many before it (ERR_USAGE). Those with the
- * short limits of guesses (watch/segment_search.c) are not counted.
+ * To be called after a call that did not return within the limit; what: the expression. -1: too much time has gone into
+ * such calls (ERR_USAGE). Those with the short limits of guesses (watch/segment_search.c) are not counted.
  */
 int patience_overrun(struct expr_patience *p, int limit_ms, const char *what, struct err *e);
-/* The one or the other: *v is what the expression's calls gave. */
+/* Calls patience_returned or patience_overrun, as *v, the value of x, tells. */
 int patience_note(const struct expr *x, int limit_ms, uint64_t ns, const struct expr_value *v, struct err *e);
 
 #endif

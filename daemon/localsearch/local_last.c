@@ -11,7 +11,7 @@
 #define SAMPLES_MIN 16
 #define SAMPLES_MAX 64
 #define SAMPLES_BRANCHES 100000000u /* about so many branches are walked for the samples of a long segment */
-#define AGAIN 2 /* a look was not the same as the way to what it found */
+#define AGAIN 2 /* two runs over the same part have met different changes */
 #define LOOKS 4 /* before an error, if each meets other changes */
 #define SAMPLES_WHOLE 4000 /* when the caller gives them a time of its own: as far as that lasts */
 

@@ -476,7 +476,10 @@ static int run_past_others(struct nav *n, const struct branch_set *b, bool *dive
 }
 
 #define KEEP_S 0.2 /* longer than a checkpoint and its restore take */
-/* Those that come after these are forked by a replay that goes on from here, if it has taken long to come here. */
+/*
+ * Leaves a checkpoint here, from which another replay forks the children that could not wait any more, if it has taken
+ * long to come here. Drops the one before.
+ */
 static void keep_for_more(struct nav *n, struct branch_set *b, double began)
 {
 	bool keep = b->more && clock_s() - began > KEEP_S;
@@ -501,7 +504,7 @@ static int begin_for_branches(struct nav *n, struct branch_set *b, struct err *e
 	if (nav_restart(n, b->after, &at, e))
 		return -1;
 	b->resumed += at && at == branches_process(b, n->t.process)->kept;
-	/* a checkpoint's are others */
+	/* a checkpoint has the branches of the replay that it is of */
 	n->t.ctl->branches = n->t.branch.from;
 	memset(&n->t.ctl->branch[n->t.branch.from], 0,
 	       (n->t.branch.end - n->t.branch.from) * sizeof(n->t.ctl->branch[0]));

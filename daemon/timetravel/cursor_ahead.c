@@ -31,8 +31,8 @@ int cursor_keep_state(struct cursor *t, struct group_thread *th, struct trace *h
 }
 
 /*
- * What the recorder does for it in a copy is what it does in the process: no thread begins or ends, and none is
- * interrupted. all: and it may wait for another thread.
+ * Does the recorder do the same for the event in a copy as in the process? So it is if no thread begins, ends, or is
+ * interrupted. all: the copy has all threads, so that the event may be a wait for another one.
  */
 static bool is_plain(const struct rlog_rec *r, bool all)
 {
@@ -61,7 +61,7 @@ struct coming_events {
 	uint32_t *who; /* FAR_EVENTS; the threads that do them */
 };
 
-/* Those after n, up to `to`; as long as the thread that moves first moves alone, unless all are asked for. */
+/* Reads the events after n, up to `to`; unless `all`, only as long as the thread that moves first moves alone. */
 static int look_ahead(struct cursor *t, uint64_t n, uint64_t to, bool all, struct coming_events *a, struct err *e)
 {
 	bool alone = true, plain = true;
@@ -118,7 +118,7 @@ static int add_thread(struct group_thread *th, uint64_t gadget, struct copied *c
 	return r;
 }
 
-/* Who they are, for the recorder. */
+/* Writes their TIDs into the control page, for the recorder. */
 static int tell_tids(const struct copied *c, struct err *e)
 {
 	for (unsigned i = 0; i < c->n; i++) {
@@ -181,7 +181,7 @@ static int alone(struct cursor *t, struct group_thread *th, struct segcur_far *f
 	return r;
 }
 
-/* In a segment that ends in the middle of the program, nobody knows. */
+/* Not known of a segment that ends by preemption, in the middle of the program. */
 int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e)
 {
 	uint64_t n = nav_at(t->nav);

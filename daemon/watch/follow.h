@@ -23,8 +23,8 @@ struct follow {
 	uint64_t nth; /* stop at the nth change from good to bad, from 1; 0: do not stop */
 	/* values inside of a statement do not count, if its end is found within TRACE_LINE_STEPS; NULL: they do */
 	struct statements *statements;
-	uint64_t budget_ns; /* wall time after which following stops; what is found by hits is confirmed in as much more
-			     */
+	/* wall time after which following stops; another run, which confirms what was found by hits, has as much */
+	uint64_t budget_ns;
 };
 
 struct follow_result {
