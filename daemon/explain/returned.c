@@ -155,8 +155,10 @@ static char *call_text(struct inspect *p, const char *type, const struct user_re
 	return buf_steal(&b);
 }
 
-/* p is at the function's first instruction. Has the compiler made it of another one, without some of its arguments? Its
- * symbol has a suffix then, as in "make.isra.0". */
+/*
+ * p is at the function's first instruction. Is it a clone, to which the compiler may pass other arguments than the
+ * source says? Its symbol has a suffix then, as in "make.isra.0".
+ */
 static bool is_clone(struct inspect *p)
 {
 	cleanup_free char *command = str_fmt("info symbol 0x%llx", (unsigned long long)p->frames[0].addr), *text = NULL;

@@ -197,7 +197,7 @@ int failure_setter(struct explain *x, struct err *e)
 
 /* ---- what was set after the condition had turned ---- */
 
-/* Where the two sides of the comparison `a == b' or `a != b' are parted, which is all of the text; NULL: it is none. */
+/* The operator of a text that is one comparison, `a == b' or `a != b'; NULL: it is not. */
 static const char *compared_at(const char *text, size_t len)
 {
 	const char *at = NULL;
@@ -235,7 +235,7 @@ static void strip(const char **text, size_t *len)
 	}
 }
 
-/* The name is a variable of at most 8 bytes, and the other one is none. */
+/* Reads `name`. false: it is not a variable of at most 8 bytes, or `other`, to which it is compared, is a variable. */
 static bool read_place(struct inspect *p, int level, const char *name, const char *other, struct compared_place *out)
 {
 	cleanup_free char *address = str_fmt("&(%s)", name), *size = str_fmt("sizeof(%s)", name),

@@ -284,7 +284,7 @@ int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s,
 
 /* ---- forks ---- */
 
-/* Those of one thread; at most max. `number` is that of the event with an index: the runs are gone through once. */
+/* Those of one thread; at most max. A FORK that is found later is in the same run or a later one. */
 static unsigned forks_of(struct timeline *tl, const struct tl_thread *t, struct timeline_fork *v, unsigned max)
 {
 	struct reader_iter it = reader_begin(t->log);

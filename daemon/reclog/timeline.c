@@ -37,7 +37,7 @@ static int part_open(struct tl_part *part, const struct rec *rec, const struct r
 	return 0;
 }
 
-/* The image and its fork ancestors, eldest first. alone: not these. */
+/* The image and its fork ancestors, eldest first. alone: without the ancestors. */
 static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t process, bool alone, struct err *e)
 {
 	const struct rec_image *img, *chain[RLOG_MAX_PROCESSES];

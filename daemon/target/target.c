@@ -104,7 +104,7 @@ static int prepare_root(struct target *t, const struct rec_image *root, struct e
 	return root_prepare(t->rec, root, images, t->own_root, &t->on_host, e);
 }
 
-/* What a child that waits at its fork has behind it is not needed, and as long as its parent's timeline. */
+/* A child that waits at its fork does not need the events before it, which may be most of its parent's timeline. */
 static int make_timeline(struct target *t, struct err *e)
 {
 	struct timeline_opts opts = {.variant = rec_one_order(t->rec, t->process) ? 0 : t->variant, .seed = 1};

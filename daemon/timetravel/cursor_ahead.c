@@ -14,7 +14,7 @@
 #include "trace/threads.h"
 
 #define FAR_EVENTS 65536 /* at once */
-#define ALL_TIMES 4 /* so much further all threads must get than one alone: their copy takes longer */
+#define ALL_TIMES 4 /* a copy of all threads, which takes longer, must get so many times further */
 
 int cursor_keep_state(struct cursor *t, struct group_thread *th, struct trace *here, struct err *e)
 {

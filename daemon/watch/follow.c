@@ -502,8 +502,8 @@ static bool same_hits(const struct earlier_run *a, const struct following *b)
 }
 
 /*
- * A processor misses a hit now and then: what was found by hits is found twice, or the value at each event is looked
- * at.
+ * A processor misses a hit now and then. What was found by hits must be found by two runs, one directly after the
+ * other; the last run of all looks at the value at each event instead.
  */
 int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 {
