@@ -431,12 +431,11 @@ static int eval_by_gdb(const struct expr *x, struct gdb *g, pid_t pid, int limit
 {
 	struct err why = {0};
 	struct call_guard guard;
-	uint64_t from, ns;
+	uint64_t ns;
 	int frame;
 
 	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
-	from = cpu_ns_of(pid);
 	call_guard_begin(&guard, g, pid, limit_ms);
 	ask_gdb(g, x->absolute ? x->absolute : text_in_frame(x), 0, frame, out, &why);
 	ns = cpu_ns_of(pid);
@@ -445,7 +444,7 @@ static int eval_by_gdb(const struct expr *x, struct gdb *g, pid_t pid, int limit
 		set_result(out, -1, false, NULL, &why);
 	out->endless = guard.overran;
 	if (!gdb_dead(g))
-		return gdb_detach(g, e) || patience_note(x, limit_ms, ns - from, out, e) ? -1 : 0;
+		return gdb_detach(g, e) || patience_note(x, limit_ms, ns - guard.cpu_from, out, e) ? -1 : 0;
 	*e = why;
 	return -1;
 }
