@@ -9,18 +9,9 @@
 
 #include <stdarg.h>
 
-/* One call on a FILE, under its lock. */
-#define FILE_CALL(type, name, params, f, args)                                                                         \
-	LIBC(type, name, params)                                                                                       \
-	{                                                                                                              \
-		int locked = lib_file_enter(f);                                                                        \
-		type ret = REAL_W(name) args;                                                                          \
-                                                                                                                       \
-		lib_file_leave(f, locked);                                                                             \
-		return ret;                                                                                            \
-	}
-
-/* The same; `tell` says in a copy that reports what libc has read and written of the program's memory; it may use ret.
+/*
+ * One call on a FILE, under its lock. In a copy that reports, `tell` says what libc has read and written of the
+ * program's memory; it may use ret.
  */
 #define FILE_TELLS(type, name, params, f, args, tell)                                                                  \
 	LIBC(type, name, params)                                                                                       \
@@ -34,7 +25,10 @@
 		return ret;                                                                                            \
 	}
 
-/* Of one with a format and a va_list, which libc uses up; tell(format, arguments, ret). */
+/* The same where there is nothing to tell. */
+#define FILE_CALL(type, name, params, f, args) FILE_TELLS(type, name, params, f, args, (void)0)
+
+/* A call with a format `fmt` and a va_list `ap`, which libc uses up; tell(format, arguments, ret). */
 #define FILE_FORMAT(name, params, f, args, tell)                                                                       \
 	LIBC(int, name, params)                                                                                        \
 	{                                                                                                              \
@@ -50,7 +44,7 @@
 		return ret;                                                                                            \
 	}
 
-/* The same without a result. */
+/* As FILE_CALL, without a result. */
 #define FILE_VOID(name, params, f, args)                                                                               \
 	LIBC(void, name, params)                                                                                       \
 	{                                                                                                              \
