@@ -37,12 +37,18 @@ static int add_executable(const struct map *m, void *arg)
 	return x->nexecutable == XLATE_WRITABLE;
 }
 
+static int is_in(const struct xlate_range *r, unsigned n, uint64_t pc)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (pc >= r[i].lo && pc < r[i].hi)
+			return 1;
+	return 0;
+}
+
+/* Where there was no room for all, any may be. */
 static int is_executable(const struct xlate *x, uint64_t pc)
 {
-	for (unsigned i = 0; i < x->nexecutable; i++)
-		if (pc >= x->executable[i].lo && pc < x->executable[i].hi)
-			return 1;
-	return x->nexecutable == XLATE_WRITABLE;
+	return x->nexecutable == XLATE_WRITABLE || is_in(x->executable, x->nexecutable, pc);
 }
 
 int xlate_may_execute(struct xlate *x, uint64_t pc)
@@ -74,10 +80,7 @@ void xlate_find_writable(struct xlate *x)
 
 int xlate_is_writable(const struct xlate *x, uint64_t pc)
 {
-	for (unsigned i = 0; i < x->nwritable; i++)
-		if (pc >= x->writable[i].lo && pc < x->writable[i].hi)
-			return 1;
-	return 0;
+	return is_in(x->writable, x->nwritable, pc);
 }
 
 /* The most that one load can take of what is left. */
