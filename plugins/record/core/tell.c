@@ -86,14 +86,15 @@ int shim_code_has(uint64_t lo, uint64_t hi)
 	return 0;
 }
 
-/* Where there is no room, the processor may execute it, unseen. */
-void shim_code_add(uint64_t lo, uint64_t hi)
+int shim_code_add(uint64_t lo, uint64_t hi)
 {
 	struct replay_report_code *c = (struct replay_report_code *)shim_report->code_at;
 
 	shim_code_changes++;
-	if (shim_report->codes < shim_report->codes_max)
-		c[shim_report->codes++] = (struct replay_report_code){lo, hi};
+	if (shim_report->codes >= shim_report->codes_max)
+		return 0;
+	c[shim_report->codes++] = (struct replay_report_code){lo, hi};
+	return 1;
 }
 
 void shim_code_changed(uint64_t lo, uint64_t hi)

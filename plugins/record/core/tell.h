@@ -24,7 +24,7 @@ void shim_tell_taken(void);
 
 extern unsigned shim_code_changes __attribute__((visibility("hidden"))); /* how often what is executable has changed */
 int shim_code_has(uint64_t lo, uint64_t hi); /* any of [lo, hi) */
-void shim_code_add(uint64_t lo, uint64_t hi);
+int shim_code_add(uint64_t lo, uint64_t hi); /* 0: there is no room */
 /* It was mapped, unmapped or given other rights: it is none of that code any more. */
 void shim_code_changed(uint64_t lo, uint64_t hi);
 

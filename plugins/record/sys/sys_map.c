@@ -47,17 +47,23 @@ static void note_protection(const long *a)
 		patch_made((uint64_t)a[0], (uint64_t)a[1]);
 }
 
-/* In a copy that is to fault where the program's code is called (visibility/program_code.h). */
+/*
+ * In a copy that is to fault where the program's code is called (visibility/program_code.h). Where there is no room to
+ * say that it is code, the processor may execute it, unseen.
+ */
+static void forbid_code(uint64_t lo, uint64_t len, int prot)
+{
+	if (shim_code_add(lo, lo + len))
+		raw3(SYS_mprotect, lo, len, prot & ~PROT_EXEC);
+}
+
 static void note_code(uint64_t lo, uint64_t len, int prot)
 {
-	int code =
-		shim_code_has(lo, lo + len) && (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_EXEC);
+	int is_code = shim_code_has(lo, lo + len);
 
 	shim_code_changed(lo, lo + len);
-	if (!code)
-		return;
-	shim_code_add(lo, lo + len);
-	raw3(SYS_mprotect, lo, len, prot & ~PROT_EXEC);
+	if (is_code && (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_EXEC))
+		forbid_code(lo, len, prot);
 }
 
 static long change(long nr, const long *a)
@@ -327,10 +333,8 @@ static void replay_file(const long *a, long at, const uint64_t *st)
 		mapped(a, at, REGION_FILE, st);
 	else if (a[2] & PROT_EXEC)
 		patch_kept(a, at, st);
-	if (unlikely(shim_report) && (a[2] & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && !(a[3] & MAP_SHARED)) {
-		shim_code_add((uint64_t)at, (uint64_t)at + (uint64_t)a[1]);
-		raw3(SYS_mprotect, at, a[1], a[2] & ~PROT_EXEC);
-	}
+	if (unlikely(shim_report) && (a[2] & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && !(a[3] & MAP_SHARED))
+		forbid_code((uint64_t)at, (uint64_t)a[1], (int)a[2]);
 }
 
 static void replay_anonymous(const long *a, long at)
