@@ -228,7 +228,7 @@ static uint64_t count_hits(uint64_t pc)
 	return n;
 }
 
-/* Left by a step or breakpoint of the recorder: the program is not to see it. */
+/* Does the trap come from a step or breakpoint of the recorder that has ended? The program must not see it. */
 static int is_stray(const siginfo_t *si, const ucontext_t *uc)
 {
 	const uint8_t *pc = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];

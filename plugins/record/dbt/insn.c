@@ -319,7 +319,7 @@ int insn_stepped(int si_code, uint64_t flags, const uint8_t *last)
 	return si_code == TRAP_HWBKPT_ || (si_code == TRAP_BRKPT_ && !(last && *last == INT1));
 }
 
-/* An int3 has another code, and what the program steps itself has the flag. */
+/* An int3 has another si_code; when the program steps itself, the trap flag is set. */
 int insn_stray_trap(int si_code, uint64_t flags, uint8_t before)
 {
 	return si_code == TRAP_BRKPT_ && !(flags & FLAG_TRACE) && before != INT1;

@@ -54,8 +54,9 @@ int insn_may_write(const uint8_t *p, const struct insn *i);
  */
 int insn_stepped(int si_code, uint64_t flags, const uint8_t *last);
 /*
- * The same where nothing steps any more, or a breakpoint's bit is lost: is it nobody's, given the byte before the
- * address? A breakpoint is hit once more.
+ * Does such a SIGTRAP come late, from a step that has been given up, or from a breakpoint whose bit in DR6 is lost? Not
+ * so if the program steps itself, or has executed int1 or int3. before: the byte in front of the address. It can be
+ * dropped: a breakpoint is hit again.
  */
 int insn_stray_trap(int si_code, uint64_t flags, uint8_t before);
 

@@ -6,8 +6,8 @@
  *  - it reads memory at an address that is the same in each round, and
  *  - it writes only to the stack, or to other such addresses, or takes a lock there by an atomic instruction;
  *
- * or if it has a `pause`, or if a loop inside of it, with this instruction, does nothing but look. A compiler reads
- * memory again, in a loop that does not write, only where it must: of volatile and atomic variables.
+ * or if it has a `pause`, or if an inner loop that contains this instruction does so and computes nothing. A compiler
+ * reads memory again, in a loop that does not write, only where it must: of volatile and atomic variables.
  *
  * A register varies if the loop computes with it, or loads it from where a varying one points, or from where it itself
  * points (as one that goes along a list does).
@@ -327,8 +327,10 @@ static int waits(struct loop *l, const uint8_t *at, int strict)
 	       only_looks(l, &s);
 }
 
-/* Of the loop, the part that leads from `to` to `from`, which jumps back there: a loop in the loop. 0: the beginning is
- * not in it. */
+/*
+ * Narrows the loop to the natural loop of the edge from `from` back to `to`: the nodes on ways from `to` to `from` that
+ * do not pass `to` again. 0: the first node, where the thread is, is not in it.
+ */
 static int narrow(struct loop *l, unsigned from, unsigned to)
 {
 	uint64_t leads = 1ull << from | 1ull << to, before, all = 1ull << to;
@@ -351,7 +353,7 @@ static int narrow(struct loop *l, unsigned from, unsigned to)
 	return l->node[0].in_loop;
 }
 
-/* Does it do nothing but look? */
+/* Does this inner loop look, compute nothing, and write only to the stack or by atomic instructions? */
 static int inner_waits(struct loop *l)
 {
 	struct sum s = add_up(l, 0);
@@ -362,7 +364,7 @@ static int inner_waits(struct loop *l)
 	return (s.flags & PAUSES) || (!(s.flags & UNKNOWN) && !s.computed && any_looks(l, &s));
 }
 
-/* There may be a loop that waits in one that does more. */
+/* Is there a loop that waits inside of one that does more? Any edge in the loop may be that which goes back. */
 static int waits_inside(struct loop *l)
 {
 	uint64_t whole = 0;
@@ -382,7 +384,7 @@ static int waits_at(struct loop *l, uint64_t at)
 	return waits(l, (const uint8_t *)at, 0) || waits_inside(l);
 }
 
-/* Is this where a call of the function that `at` is in returns to? */
+/* Is `to` the return address of a call of the function in which `at` is? */
 static int returns_from(uint64_t to, uint64_t at)
 {
 	const uint8_t *p = (const uint8_t *)(to - CALL_BYTES);
@@ -394,7 +396,7 @@ static int returns_from(uint64_t to, uint64_t at)
 	return at - (to + (uint64_t)(int64_t)off) < NEAR_LOOP;
 }
 
-/* The same for the function that has called this one, if the address where it goes on is in this slot. */
+/* Does the caller of this function wait in a loop, if this slot of the stack has the return address? */
 static int waits_above(struct loop *l, uint64_t slot, uint64_t at)
 {
 	uint64_t back;
@@ -415,7 +417,8 @@ int spin_here(const ucontext_t *uc)
 	l.frames_by_rbp = rbp - sp < STACK_NEAR;
 	if (waits_at(&l, at))
 		return 1;
-	/* a function that the loop calls? */
+	/* or is this a function that a waiting loop calls? Its return address is where it was at the function's entry,
+	 * or above one saved register, or above the caller's rbp */
 	return waits_above(&l, sp, at) || waits_above(&l, sp + 8, at) ||
 	       (l.frames_by_rbp && waits_above(&l, rbp + 8, at));
 }

@@ -61,8 +61,9 @@ __asm__(".text\n.hidden xlate_thunk\n.type xlate_thunk, @function\nxlate_thunk:\
 /* ---- what is translated already ---- */
 
 /*
- * Blocks that are near each other are so in the table, too: each page of it that is touched costs a page fault. Where
- * code that is not near lies over them and fills the table, a block goes to any other place.
+ * Blocks that are near each other in the program are near in the table, too, since each page of it that is touched
+ * costs a page fault. If other code, whose addresses have the same low bits, has taken NEAR_SLOTS places there, a hash
+ * of all bits of the address gives another place.
  */
 #define NEAR_SLOTS 16u
 static uint8_t **slot_of(struct xlate *x, uint64_t pc)

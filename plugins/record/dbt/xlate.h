@@ -122,8 +122,8 @@ xlate_native_top(struct xlate *x); /* the highest stack pointer of those since t
  */
 uint64_t xlate_original(const struct xlate *x, uint64_t code);
 /*
- * A return address that the program's caller of the recorder is to be known by: that of the program, if the calling
- * thread has called from translated code, which `ret` leads to. Before that code calls the recorder again.
+ * The return address in the program of a call of the recorder that will return to `ret`: another one if translated code
+ * has called, to which `ret` leads. Valid until that code calls the recorder again.
  */
 const void *xlate_caller(const void *ret);
 /* Pairs of words: an address of translated code, and of the instruction that it is a copy of. *n: how many. */

@@ -77,7 +77,7 @@ void emit_return_address(struct cache *c, uint64_t pc)
 	put32(c, (uint32_t)(pc >> 32));
 }
 
-/* Emits a jump to the address in `by`: from the table, or by leave(). */
+/* Emits a jump to the address in `by`: from the table (at QUICK_OF, entries of 16 bytes), or by leave(). */
 static void put_by(struct xlate *x, struct cache *c, enum site_kind kind)
 {
 	uint8_t *jump;

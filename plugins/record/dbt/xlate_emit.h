@@ -20,7 +20,7 @@
 #define SITES (1u << 18)
 #define BLOCKS (1u << 19) /* a power of two */
 #define QUICK (1u << 20)
-#define QUICK_OF(pc) ((pc) / 2 % QUICK) /* two targets of branches are hardly next to each other */
+#define QUICK_OF(pc) ((pc) / 2 % QUICK) /* two targets of branches are hardly ever one byte apart */
 #define XLATE_WRITABLE 32
 #define MARKS REPLAY_WALK_MARKS
 #define FRESH_INSNS 16 /* of a block that is compared with the original */
@@ -77,8 +77,9 @@ struct xlate {
 	uint64_t sign_bit,
 		called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
-	uint64_t native_sp, native_ret; /* of the last call of the recorder: where its return address stands, and which
-					   one `back` is there instead of */
+	/* of the last call of the recorder: where its return address stands, and the one in the program, in
+	 * whose place `back` stands there */
+	uint64_t native_sp, native_ret;
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */
 		uint64_t pc, code;
@@ -105,9 +106,10 @@ struct xlate {
 			    */
 	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
 	unsigned nwritable;
-	struct xlate_range
-		executable[XLATE_WRITABLE]; /* by the processor, in a copy whose program it may not execute */
-	unsigned nexecutable, code_changes; /* known since */
+	/* in a copy whose program the processor may not execute: the mappings that it may, as they were when
+	 * shim_code_changes was code_changes */
+	struct xlate_range executable[XLATE_WRITABLE];
+	unsigned nexecutable, code_changes;
 	struct site sites[SITES];
 	struct mark marks[MARKS];
 	struct {

@@ -5,7 +5,7 @@
  * with what was translated, and is translated again if that has changed (as Valgrind's --smc-check=all). What a block
  * writes over its own later instructions is not seen before the block is entered again.
  *
- * And what is no code: where the processor would fault, nothing is translated.
+ * Also here: what is not executable, where the processor would fault, is not translated.
  */
 #include "record/core/maps.h"
 #include "record/core/state.h"
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Where there is no room, the last range grows over what is between. */
+/* When the table is full, the last range grows up to the new one, over what is between. */
 void xlate_add_writable(struct xlate *x, uint64_t lo, uint64_t hi)
 {
 	struct xlate_range *last = &x->writable[XLATE_WRITABLE - 1];
@@ -53,7 +53,7 @@ static int is_executable(const struct xlate *x, uint64_t pc)
 
 int xlate_may_execute(struct xlate *x, uint64_t pc)
 {
-	/* shared memory the recorder protects by itself, until it is accessed */
+	/* with shared memory, the rights in /proc/self/maps may be the recorder's, not the program's */
 	if (!shim_report || G.group || G.ctl->aliases || shim_code_has(pc, pc + 1))
 		return 1;
 	if (x->code_changes == shim_code_changes && is_executable(x, pc))
