@@ -15,7 +15,10 @@
 #define KEEP_ON_FORK 19 /* MADV_KEEPONFORK */
 #define WIPE_ON_FORK 18
 
-/* real: what gives the same result; back: undoes that, 0: this is no mark; then: the mark. */
+/*
+ * real: an advice for which the kernel gives the same result; back: the one that undoes it; 0: the program's advice has
+ * no effect on forks, and is left out, since it would change the marks; then: the mark.
+ */
 static const struct {
 	int is, real, back, then;
 } marks[] = {
@@ -23,7 +26,7 @@ static const struct {
 	{MADV_DOFORK, MADV_DOFORK, MADV_DOFORK, MADV_DODUMP},
 	{WIPE_ON_FORK, WIPE_ON_FORK, KEEP_ON_FORK, MADV_RANDOM},
 	{KEEP_ON_FORK, KEEP_ON_FORK, KEEP_ON_FORK, MADV_NORMAL},
-	/* what are marks here */
+	/* these are used as marks here */
 	{MADV_DONTDUMP, MADV_DOFORK, 0, 0},
 	{MADV_DODUMP, MADV_DOFORK, 0, 0},
 	{MADV_RANDOM, MADV_DOFORK, 0, 0},
@@ -53,7 +56,7 @@ long sys_advise(const long *a)
 
 static void change(uint64_t lo, uint64_t hi, const char *flags)
 {
-	if (strstr(flags, " io ")) /* the kernel's own */
+	if (strstr(flags, " io ")) /* VM_IO: a mapping of the kernel's own, which has " dd ", too */
 		return;
 	if (strstr(flags, " dd "))
 		raw2(SYS_munmap, lo, hi - lo);

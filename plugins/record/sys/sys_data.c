@@ -16,13 +16,13 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-static uint32_t see(uint32_t crc, const void *p, size_t n)
+static uint32_t check_input(uint32_t crc, const void *p, size_t n)
 {
 	shim_tell_read(p, n, 0);
 	return crc32c(crc, p, n);
 }
 
-/* The same for n bytes that a call reads: of many only the first is looked at. */
+/* Are n bytes that a call reads mapped? Of many, only the first is looked at. */
 static int is_input(const void *p, size_t n)
 {
 	return n && n <= 0x7ffff000 && sys_readable(p, n <= 65536 ? n : 1);
@@ -32,7 +32,7 @@ uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
 {
 	for (unsigned long i = 0; i < n && i < 1024; i++)
 		if (is_input(v[i].iov_base, v[i].iov_len))
-			crc = see(crc, v[i].iov_base, v[i].iov_len);
+			crc = check_input(crc, v[i].iov_base, v[i].iov_len);
 	return crc;
 }
 
@@ -76,16 +76,16 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 		case IO_BYTES:
 			n = d->how == IO_ARRAY ? (size_t)a[d->len_arg] * d->n : (size_t)a[d->len_arg] + d->n;
 			if (is_input(p, n))
-				crc = see(crc, p, n);
+				crc = check_input(crc, p, n);
 			break;
 		case IO_FIXED:
 			if (sys_readable(p + d->len_arg, d->n))
-				crc = see(crc, p + d->len_arg, d->n);
+				crc = check_input(crc, p + d->len_arg, d->n);
 			break;
 		case IO_ADDR:
 			n = (size_t)a[d->len_arg] & 255;
 			if (n >= 2 && sys_readable(p, n))
-				crc = see(crc, p, address_len(p, n));
+				crc = check_input(crc, p, address_len(p, n));
 			break;
 		case IO_IOV:
 			n = (size_t)a[d->len_arg] < 1024 ? (size_t)a[d->len_arg] : 1024;
