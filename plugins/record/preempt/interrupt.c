@@ -25,7 +25,7 @@
 #define AGAIN_NS 1000000l /* when that was inside the shim */
 #define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
 #define SPUN_NS 500000u /* the same of one that spins */
-#define SPUN_CHAOS_NS 3000000u /* longer than those do that spin a while before they wait in a call */
+#define SPUN_CHAOS_NS 3000000u /* longer than adaptive locks spin before they wait in a call */
 /* Of CPU time without an event: a thread that only waited for a processor does not compute. */
 #define LEAST_NS 1000000u
 /* Where a whole machine stands still, its processes' CPU time goes on: part of it is measured once more, on its own. */

@@ -138,7 +138,7 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 	return XLATE_LEAVE;
 }
 
-/* Each walk has its own, so that several threads may walk: at the low end of the stack. */
+/* Several threads may walk: the state of each walk is behind its struct replay_walk, at the low end of its stack. */
 static struct walking *walking_of(struct replay_walk *w)
 {
 	return (struct walking *)(w + 1);

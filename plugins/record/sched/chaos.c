@@ -38,9 +38,9 @@
 #define SLEEP_NS 200000000ull /* total time for which threads may be kept waiting for others that sleep */
 #define MANY 1000u
 #define RARE 64u /* events at a place, until a thread is held there, where it is held in other ways */
-#define POLLS 256u /* events at places that are passed again and again: of threads that wait for one that is held */
-#define POLL_TURN 64u /* of those, until another thread has the turn */
-#define SPUN 4u /* a thread that spins again and again is held for 2^this events */
+#define POLLS 256u /* events without news, after which no thread is held: the others may only poll */
+#define POLL_TURN 64u /* events without news, until another thread has the turn */
+#define SPUN 4u /* a thread that spins again and again is held for up to 2^this events, and that is no news */
 #define FRAMES_WORDS 128u /* of the recorder's own frames */
 #define CALLERS_WORDS 64u
 #define LIBRARY_WORDS 256u /* of a library's frames */
@@ -52,7 +52,7 @@ static struct {
 	uint64_t random;
 	uint64_t text_lo, text_size; /* the program's */
 	uint64_t events;
-	uint64_t news; /* events until a thread was held, or came to a place where few had been */
+	uint64_t news; /* `events` when last a thread was held, or came to a place that had been passed seldom */
 	uint64_t sleep_ns; /* left */
 	uint32_t points; /* events until the turn changes */
 	uint32_t pace, cold, stops, watches; /* parameters of the run */
@@ -91,10 +91,15 @@ static uint32_t any_size(uint32_t n)
 	return 1 + chaos_random(1u << chaos_random(n));
 }
 
+static void hold_for(uint32_t ordinal, uint32_t events)
+{
+	chaos.held[ordinal] = chaos.events + events;
+	chaos.news = chaos.events;
+}
+
 static void hold(uint32_t ordinal)
 {
-	chaos.held[ordinal] = chaos.events + (chaos_random(3) ? any_size(HOLDS) : LONG);
-	chaos.news = chaos.events;
+	hold_for(ordinal, chaos_random(3) ? any_size(HOLDS) : LONG);
 }
 
 static int is_held(uint32_t ordinal)
@@ -234,7 +239,7 @@ static uint32_t comes(const struct thr *t, int before)
 	return n;
 }
 
-/* The owner, or those that take turns, may wait for a thread that does not run. */
+/* Is it time for another thread? The owner, or those that take turns, may poll for what a held thread is to do. */
 static int only_polls(void)
 {
 	uint64_t n = chaos.events - chaos.news;
@@ -303,7 +308,7 @@ uint32_t chaos_choose(uint32_t owner, const uint32_t *waiting, uint32_t n)
 	uint32_t free[CHAOS_CHOICE], count = sort_out(waiting, n, free);
 
 	if (!count)
-		return !is_held(owner) ? CHAOS_STAY : first_of_all(owner, waiting, n);
+		return is_held(owner) ? first_of_all(owner, waiting, n) : CHAOS_STAY;
 	if (chaos.holds)
 		hold(owner);
 	return free[chaos_random(count)];
@@ -354,8 +359,7 @@ uint32_t chaos_idled(const uint32_t *waiting, uint32_t n)
 void chaos_spun(uint32_t owner)
 {
 	if (chaos_ops.holds(owner)) {
-		chaos.held[owner] = chaos.events + LONG;
-		chaos.news = chaos.events;
+		hold_for(owner, LONG);
 	} else if (one_in(1, times(chaos.seen, ~(uint64_t)owner))) {
 		hold(owner);
 	} else {

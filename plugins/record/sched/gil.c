@@ -29,7 +29,7 @@
 #define PATIENCE_MAX 100000000l /* ns without an event: a spin-wait; less while there are many */
 #define PATIENCE_MIN 5000000l
 #define PATIENCE_CHAOS 50000000l /* always: the schedule is not to depend on the time */
-#define LOOK_CHAOS 1000000l /* of one that spins it does not, in which round it is interrupted */
+#define LOOK_CHAOS 1000000l /* ns; only the round in which a spin is interrupted depends on the time */
 #define LOOK_MIN 250000l /* ns: is it a spin-wait for certain? */
 #define LOOKS_MIN 8
 #define CALM_TURNS 32u

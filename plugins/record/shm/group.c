@@ -40,8 +40,8 @@ static void interrupt_owner(const struct slot *o, void *why)
 }
 
 /*
- * Interrupts an owner of the turn that has not moved since the last look: if it spins; patient: in any case, and takes
- * the turn away from a dead one, and from one that does not come. 1: it has not moved.
+ * Interrupts an owner of the turn that has not moved since the last look, if it spins; patient: in any case, and takes
+ * the turn away from one that is dead, or that has not taken what it was given. 1: it has not moved.
  */
 static int look_at_owner(uint64_t *seen, int patient)
 {

@@ -22,7 +22,8 @@
 #define STARVED_MS 20u /* others took the turn before it for so long: it gets it, whoever could take it earlier */
 #define OBJECT_NS 20000000l /* a wait for an object: others may have died with it */
 #define WAITED 0x80000000u
-#define GIVEN 0x80000000u /* it has been given the turn, but has not come so far (it may have been stopped) */
+#define GIVEN                                                                                                          \
+	0x80000000u /* in owner: the process has been given the turn, but has not taken it yet (it may be stopped) */
 
 struct slot {
 	uint32_t pid, tid;
@@ -35,7 +36,8 @@ struct slot {
 
 struct group_page {
 	uint32_t lock; /* futex: PID of the holder, and WAITED */
-	uint32_t owner; /* slot + 1, 0: nobody. Who sets it to its own, from 0, has the turn; or GIVEN with it */
+	uint32_t owner; /* slot + 1, 0: nobody. A process has the turn when it has set this to its own from 0, or taken
+			   GIVEN away from it */
 	uint32_t waiting; /* how many slots have tickets */
 	uint32_t regions;
 	uint64_t ticket;

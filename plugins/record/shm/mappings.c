@@ -94,8 +94,8 @@ void mappings_widen(uint64_t lo, uint64_t hi)
 }
 
 /*
- * Not where the kernel puts the program's mappings: a program that goes beyond the end of one of these would change it,
- * instead of a fault. Memory that was given back is used again when the area's end is reached.
+ * The memory is not among the program's mappings: where the program goes beyond the end of one of its own, it is to get
+ * a fault, and not to change this. Memory that was given back is used again when the area's end has been reached.
  */
 #define TRIES 1024u
 void *pages_alloc(uint64_t len)

@@ -78,8 +78,8 @@ static long run_native(long nr, const long *a, ucontext_t *uc)
 }
 
 /*
- * Recording has stopped: the thread makes this call again, and all others, by itself. (The frame of a handler that the
- * kernel has called since then can only be left in this way.)
+ * When recording has stopped, the thread's calls are no longer trapped, and it makes this one again. (A handler that
+ * the kernel has called since then cannot return in another way: rt_sigreturn needs the kernel's own frame.)
  */
 #define SYSCALL_BYTES 2
 static int goes_unrecorded(long nr, greg_t *g)

@@ -242,7 +242,7 @@ int keep_open_asked(const char *path, int flags)
 	return (int)ask(&w, relative(path), 0);
 }
 
-/* The program's umask may have taken the owner's rights away. Of other rights, the file has what its user gave it. */
+/* Gives the owner those of the wanted rights that the program's umask took away. The other rights stay as they are. */
 static void give_owner(int fd, int mode)
 {
 	uint64_t st[18]; /* struct stat: device, inode, links, mode (32 bits) */
