@@ -49,9 +49,8 @@
 	X(VECTOR, 9) /* instead of an address: enum replay_report_vector; that register of the access that comes next, \
 			whose operand is told without indices; with VEX the lower 32 bytes */                          \
 	X(PASS, 3) /* if REPORT_NEW: as ACCESS; and how often the instruction has been executed in this segment */     \
-	X(READ,                                                                                                        \
-	  3) /* instead of an address: 0: a system call, 1: libc in a call of the recorder; reads this: where, bytes   \
-	      */
+	X(READ, 3) /* what the recorder tells of reads for the program; instead of an address: 0: by a system call,    \
+		      1: by libc in a call of the recorder; then where, and how many bytes */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,
