@@ -85,20 +85,20 @@ static bool writes_one(struct explain *x, const struct object *o, const struct i
 }
 
 /* Where a value that is written comes from. */
-struct source {
+struct value_source {
 	bool known;
 	uint64_t addr; /* of the word of memory */
 	bool derived; /* by a constant, on the way from there */
 };
 
 /* It stands in front of a write of l, and does again afterwards. */
-static int find_source(struct explain *x, const struct insn_loc *l, struct source *out, struct err *e)
+static int find_source(struct explain *x, const struct insn_loc *l, struct value_source *out, struct err *e)
 {
 	struct insn_loc at = *l;
 	struct timeline_point here;
 	struct stop stop;
 
-	*out = (struct source){.known = false};
+	*out = (struct value_source){.known = false};
 	if (cursor_where(&x->t, &here, e))
 		return -1;
 	for (unsigned n = 0; n < MADE_STEPS && !out->known; n++) {
@@ -128,7 +128,7 @@ static int find_source(struct explain *x, const struct insn_loc *l, struct sourc
 /* It stands in front of a write of l, and does again afterwards. Is that what was there before, less a constant? */
 static int is_subtraction(struct explain *x, const struct insn_loc *l, struct err *e)
 {
-	struct source s;
+	struct value_source s;
 
 	if (find_source(x, l, &s, e))
 		return -1;
@@ -139,7 +139,7 @@ static int is_subtraction(struct explain *x, const struct insn_loc *l, struct er
  * known, or on a stack. */
 static int copied_from(struct explain *x, const struct insn_loc *l, uint64_t *from, struct err *e)
 {
-	struct source s;
+	struct value_source s;
 
 	if (find_source(x, l, &s, e))
 		return -1;
