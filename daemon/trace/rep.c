@@ -12,6 +12,7 @@
 #define SLOT_ACCESS 3
 #define INSN_MAX 15
 #define LAST (TRACE_SLOTS - 1)
+#define SLICE_NS 100000000u /* after which it is looked whether it is still there */
 
 /* A repeated string instruction. */
 struct rep {
@@ -140,35 +141,40 @@ static bool is_hit_in(const struct trace *t, unsigned slots, const struct user_r
 	return false;
 }
 
-static int clear_resume_flag(struct trace *t, struct err *e)
+static int missed(struct err *e)
 {
-	struct user_regs_struct r;
-
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	r.eflags &= ~RESUME_FLAG;
-	return trace_set_regs(t, &r, e);
+	return err_set(e, ERR_INTERNAL,
+		       "the debug registers of this processor have missed the end of a string instruction: try again");
 }
 
-/* On to the address after it, at which a breakpoint is. */
-static int run_to(struct trace *t, struct trace_stop *s, struct err *e)
+/* From inside of the one at pc on to `end`, the address after it, at which a breakpoint is. */
+static int run_to(struct trace *t, uint64_t pc, uint64_t end, struct trace_stop *s, struct err *e)
 {
+	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	struct user_regs_struct r;
 	struct trace_stop now;
 
 	for (;;) {
-		if (trace_cont(t, 0, NULL, &now, e))
+		if (trace_cont(t, 0, &slice, &now, e))
 			return -1;
-		if (now.why == TRACE_HIT && now.slots & 1u << LAST)
+		/* the shim's signal for a system call is blocked here */
+		if (!t->alive && WIFSIGNALED(now.status) && WTERMSIG(now.status) == SIGSYS)
+			return missed(e);
+		if (t->alive && trace_get_regs(t, &r, e))
+			return -1;
+		if (t->alive && r.rip != pc && r.rip != end)
+			return missed(e);
+		s->slots |= now.slots & ~(1u << LAST);
+		if (now.why != TRACE_HIT && now.why != TRACE_TIMEOUT)
 			break;
-		s->slots |= now.slots;
-		if (now.why == TRACE_HIT || now.why == TRACE_TIMEOUT)
-			continue;
-		now.slots = s->slots;
-		*s = now;
-		return 0;
+		if (r.rip == end) {
+			r.eflags &= ~RESUME_FLAG;
+			return trace_set_regs(t, &r, e);
+		}
 	}
-	s->slots |= now.slots & ~(1u << LAST);
-	return clear_resume_flag(t, e);
+	now.slots = s->slots;
+	*s = now;
+	return 0;
 }
 
 static int set_mask(struct trace *t, uint64_t mask, struct err *e)
@@ -179,7 +185,7 @@ static int set_mask(struct trace *t, uint64_t mask, struct err *e)
 }
 
 /* What it raises itself is not held up. */
-static int run_undisturbed(struct trace *t, struct trace_stop *s, struct err *e)
+static int run_undisturbed(struct trace *t, uint64_t pc, uint64_t end, struct trace_stop *s, struct err *e)
 {
 	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGTRAP - 1);
 	uint64_t was;
@@ -189,7 +195,7 @@ static int run_undisturbed(struct trace *t, struct trace_stop *s, struct err *e)
 		return err_errno(e, trace_why_failed(), "the signal mask of thread %d", (int)t->tid);
 	if (set_mask(t, ~faults, e))
 		return -1;
-	r = run_to(t, s, e);
+	r = run_to(t, pc, end, s, e);
 	return t->alive && set_mask(t, was, e) ? -1 : r;
 }
 
@@ -209,6 +215,6 @@ int trace_finish_rep(struct trace *t, struct trace_stop *s, struct err *e)
 		return 0;
 	if (trace_set_break(t, LAST, r.rip + rep.len, e))
 		return -1;
-	got = run_undisturbed(t, s, e);
+	got = run_undisturbed(t, r.rip, r.rip + rep.len, s, e);
 	return t->alive && trace_restore_slot(t, LAST, dr, dr7, e) ? -1 : got;
 }

@@ -22,6 +22,7 @@
  */
 #define MIN_SLEEP_NS 20000
 #define DONE_NS 3000
+#define TRAP_NS 100000000u /* a trap that is pending is reported within this time, or it is interrupted again */
 #define TRAP_FLAG 0x100ull
 
 int trace_prepare(bool fifo, struct err *e)
@@ -273,16 +274,37 @@ bool trace_has_trap(const struct trace *t)
 {
 	struct __ptrace_peeksiginfo_args args = {.nr = 8};
 	siginfo_t info[8];
+	uint64_t blocked = 0;
 	long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &args, info);
 
+	/* the kernel unblocks what it raises: one that is blocked was sent, by the process to itself */
+	if (n > 0 && ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(blocked), &blocked))
+		blocked = 0;
 	for (long i = 0; i < n; i++) {
 		int sig = info[i].si_signo;
 
-		if (info[i].si_code > 0 && (sig == SIGTRAP || sig == SIGSYS || sig == SIGSEGV || sig == SIGBUS ||
-					    sig == SIGILL || sig == SIGFPE))
+		if (info[i].si_code > 0 && !(blocked >> (sig - 1) & 1) &&
+		    (sig == SIGTRAP || sig == SIGSYS || sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
+		     sig == SIGFPE))
 			return true;
 	}
 	return false;
+}
+
+/*
+ * The thread was interrupted before its trap was reported: goes on to that. With a limit, it is interrupted again if
+ * the trap does not come.
+ */
+static int wait_for_trap(struct trace *t, int how, const struct deadline *d, int *status, bool *late, struct err *e)
+{
+	while (t->alive && is_interrupt(*status) && trace_has_trap(t)) {
+		struct deadline again = {.wall = d->wall || d->cpu ? clock_ns() + TRAP_NS : 0};
+
+		if (resume(t, how, 0, e) || wait_limited(t, &again, status, late, e))
+			return -1;
+		t->alive = WIFSTOPPED(*status);
+	}
+	return 0;
 }
 
 void trace_note_step(struct trace *t, bool step)
@@ -315,12 +337,8 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 			return -1;
 		t->alive = WIFSTOPPED(status);
 		sig = 0;
-		/* without a limit: else another interrupt would be reported before the trap again */
-		if (t->alive && is_interrupt(status) && trace_has_trap(t)) {
-			if (resume(t, how, 0, e) || trace_wait(t, 0, &status, e) < 0)
-				return -1;
-			t->alive = WIFSTOPPED(status);
-		}
+		if (wait_for_trap(t, how, &d, &status, &late, e))
+			return -1;
 	} while (stale && is_interrupt(status));
 	if (trace_was_killed(t, status, e))
 		return -1;

@@ -3,6 +3,7 @@
 #include "scenarios.h"
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,6 +109,20 @@ void scenario_fault(struct target_ctl *ctl)
 	pointer = NULL;
 	other = 5;
 	*pointer = 1;
+}
+
+void scenario_queued(struct target_ctl *ctl)
+{
+	siginfo_t info = {.si_signo = SIGSEGV, .si_code = SEGV_MAPERR};
+	sigset_t set;
+
+	target_wait(ctl);
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	syscall(SYS_rt_tgsigqueueinfo, getpid(), ctl->tid, SIGSEGV, &info);
+	for (;;)
+		counter++;
 }
 
 void scenario_pair(struct target_ctl *ctl)

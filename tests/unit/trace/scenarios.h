@@ -36,6 +36,7 @@ void scenario_threads(struct target_ctl *ctl); /* others spin while one waits */
 void scenario_signal(struct target_ctl *ctl);  /* kills itself with SIGUSR1, which has a handler */
 void scenario_sleep(struct target_ctl *ctl);   /* nanosleep: a call with a restart block */
 void scenario_fault(struct target_ctl *ctl);   /* SIGSEGV */
+void scenario_queued(struct target_ctl *ctl);  /* counts for ever; a SIGSEGV that it has sent to itself is blocked */
 
 void scenario_pair(struct target_ctl *ctl);   /* counter++, other++, 70 times; then the counter alone */
 void scenario_rare(struct target_ctl *ctl);   /* flag = 1 at 70 % of `iterations`; counter++ each */
