@@ -48,7 +48,7 @@ bool cursor_is_last(const struct cursor *t)
 	return t->history_end.on && cursor_event(t) == t->history_end.at.event;
 }
 
-static double seconds_at(struct cursor *t, uint64_t event)
+double cursor_seconds(struct cursor *t, uint64_t event)
 {
 	struct timeline_event ev;
 	struct err ignored;
@@ -62,13 +62,15 @@ static double seconds_at(struct cursor *t, uint64_t event)
 void cursor_count_move(struct cursor *t)
 {
 	if (!t->move_ms)
-		t->move_ms = MOVE_MS + (uint64_t)(seconds_at(t, nav_total(t->nav)) * 1000 / PARTS);
+		t->move_ms = MOVE_MS + (uint64_t)(cursor_seconds(t, nav_total(t->nav)) * 1000 / PARTS);
 	t->work += t->move_ms;
 }
 
 unsigned cursor_cuts(struct cursor *t, uint64_t from, uint64_t to, uint64_t cuts[CURSOR_CUTS])
 {
-	return seconds_at(t, to) - seconds_at(t, from) < LAY_S ? 0 : nav_cuts(t->nav, from, to, CURSOR_CUTS / 2, cuts);
+	return cursor_seconds(t, to) - cursor_seconds(t, from) < LAY_S
+		       ? 0
+		       : nav_cuts(t->nav, from, to, CURSOR_CUTS / 2, cuts);
 }
 
 /* Goes to the last visible state of a segment before event n, of thread `who` (0: any). 1: there is none. */

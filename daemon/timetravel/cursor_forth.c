@@ -421,7 +421,7 @@ static int run_segment(struct cursor *t, pid_t *tid, struct stop *stop, struct e
 	return cursor_cross(t, tid, e);
 }
 
-int cursor_run_within(struct cursor *t, pid_t tid, const uint64_t *at, unsigned n, struct stop *stop, struct err *e)
+int cursor_run_within_few(struct cursor *t, pid_t tid, const uint64_t *at, unsigned n, struct stop *stop, struct err *e)
 {
 	struct breaks mine, all;
 	uint64_t pc = 0;

@@ -46,6 +46,8 @@ int cursor_keep_state(struct cursor *t, struct group_thread *th, struct trace *h
 #define CURSOR_MAY_UNKNOWN 2
 int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e);
 
+/* cursor.c: when the event was recorded, in seconds after the start. 0: not known. */
+double cursor_seconds(struct cursor *t, uint64_t event);
 /*
  * cursor.c: counts a move other than a step. It costs the more the longer the recorded program ran between checkpoints,
  * of which each way through a recording leaves some; the same on any machine, under any load.
@@ -140,7 +142,10 @@ int cursor_continue_few(struct cursor *t, struct stop *stop, struct err *e);
 int cursor_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
 int cursor_back_continue_few(struct cursor *t, struct stop *stop, struct err *e);
 int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
-/* cursor_sure.c: as cursor_back_continue_few, but finds out when a hit of a debug register was missed. */
+int cursor_run_within_few(struct cursor *t, pid_t tid, const uint64_t *at, unsigned n, struct stop *stop,
+			  struct err *e);
+/* cursor_sure.c: as the functions with `_few`, but they find out when a hit of a debug register was missed. */
+int cursor_continue_sure(struct cursor *t, struct stop *stop, struct err *e);
 int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e);
 
 typedef int (*cursor_go_fn)(struct cursor *t, struct stop *stop, struct err *e);

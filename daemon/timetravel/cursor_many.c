@@ -140,7 +140,7 @@ static int go(struct cursor *t, cursor_go_fn fn, bool back, struct stop *stop, s
 
 static int forth(struct cursor *t, struct stop *stop, struct err *e)
 {
-	return go(t, cursor_continue_few, false, stop, e);
+	return go(t, cursor_continue_sure, false, stop, e);
 }
 
 static int back(struct cursor *t, struct stop *stop, struct err *e)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_sure.c: a continue backwards that does not depend on each hit of a debug register: a processor may miss one,
- * on a virtual machine at least. What is watched must hold, after the last change that was found, what it holds where
- * the search began. Where it does not, the search is made again. The kernel changes memory without a hit, too: then the
- * second search finds the same.
+ * cursor_sure.c: moves that do not depend on each hit of a debug register: a processor may miss one, on a virtual
+ * machine at least. Backwards, what is watched must hold, after the last change that was found, what it holds where the
+ * search began; forwards, before the first one. Where it does not, the move is made again. The kernel changes memory
+ * without a hit, too: then the second one ends at the same place. Forwards, no value tells of a missed read, nor of a
+ * missed change at which a condition is to be evaluated: such a move is made twice.
  */
 #define LOG_DOMAIN "cursor"
 #include <string.h>
@@ -86,4 +87,144 @@ int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e
 		again = !r;
 		before = at;
 	}
+}
+
+#define SURE_S 1.0 /* of recorded time, that is replayed again to make sure */
+
+struct forth {
+	pid_t tid; /* for cursor_run_within_few */
+	const uint64_t *at; /* NULL: a continue */
+	unsigned n;
+	struct mark from;
+	struct breaks_words here;
+	bool twice;
+};
+
+static int go(struct cursor *t, const struct forth *f, struct stop *stop, struct err *e)
+{
+	return f->at ? cursor_run_within_few(t, f->tid, f->at, f->n, stop, e) : cursor_continue_few(t, stop, e);
+}
+
+/* Is a signal to be delivered where it stands? From there it cannot be gone twice. */
+static bool has_signal(struct cursor *t)
+{
+	struct group_thread *th = t->mode == CURSOR_GROUP ? group_find(&t->group, t->tid) : NULL;
+
+	return t->mode == CURSOR_INSIDE ? t->in.sig : th && th->sig;
+}
+
+static bool prepare(struct cursor *t, struct forth *f)
+{
+	struct err ignored;
+	bool any = false;
+
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		const struct group_slot *s = &t->breaks.watch[i];
+
+		any |= s->kind;
+		f->twice |= s->kind && (s->kind != GROUP_WRITE || !stops_each_time(t, s));
+	}
+	if (!any || has_signal(t) || mark_take(t, &f->from, &ignored))
+		return false;
+	breaks_look(&t->breaks, cursor_memory(t), &f->here);
+	return true;
+}
+
+static bool same_words(const struct cursor *t, const struct breaks_words *a, const struct breaks_words *b)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (stops_each_time(t, &t->breaks.watch[i]) && memcmp(a->v[i], b->v[i], sizeof(a->v[i])) != 0)
+			return false;
+	return true;
+}
+
+/* Is the way from event a to the end of the segment after event b short? */
+static bool is_short(struct cursor *t, uint64_t a, uint64_t b)
+{
+	uint64_t end = b < cursor_total(t) ? b + 1 : cursor_total(t);
+
+	return cursor_seconds(t, end) - cursor_seconds(t, a) <= SURE_S;
+}
+
+/* The words before the change at which it stands, in this segment, and back again. */
+static int look_before(struct cursor *t, struct breaks_words *words, struct err *e)
+{
+	struct stop stop;
+	int r, sig;
+
+	if (cursor_go_inside(t, e))
+		return -1;
+	sig = t->in.sig;
+	r = t->ops->back(&t->in, e);
+	if (r < 0)
+		return -1;
+	/* before its first state: as the segment begins */
+	breaks_look(&t->breaks, r ? t->in.base.pid : cursor_memory(t), words);
+	if (!r && t->ops->step(&t->in, &t->breaks, &stop, e))
+		return -1;
+	t->in.sig = sig;
+	return 0;
+}
+
+/* Has nothing been missed up to the stop, as far as values tell? 1, 0 or -1. */
+static int is_sure(struct cursor *t, const struct forth *f, const struct stop *stop, struct err *e)
+{
+	struct breaks_words words;
+	uint64_t event = cursor_event(t), at = 0;
+
+	if (stop->kind == STOP_INTERRUPT)
+		return 1;
+	if (stop->kind != STOP_WATCH) {
+		breaks_look(&t->breaks, cursor_memory(t), &words);
+		return same_words(t, &words, &f->here);
+	}
+	if (t->mode == CURSOR_GROUP && !t->ops->checkpoint_before(t->nav, event, &at))
+		at = 0;
+	if (!is_short(t, t->mode == CURSOR_GROUP ? at : event, event))
+		return 1;
+	return look_before(t, &words, e) ? -1 : same_words(t, &words, &f->here);
+}
+
+static int forth_sure(struct cursor *t, struct forth *f, struct stop *stop, struct err *e)
+{
+	struct mark at = {0}, before = {0};
+	struct timeline_point p;
+	bool exact;
+
+	if (!prepare(t, f))
+		return go(t, f, stop, e);
+	for (unsigned tries = 1;; tries++) {
+		int r = go(t, f, stop, e), sure = r ? 0 : is_sure(t, f, stop, e);
+
+		if (r || sure < 0)
+			return r ? r : -1;
+		if (stop->kind == STOP_INTERRUPT ||
+		    (sure && (!f->twice || !is_short(t, f->from.event, cursor_event(t)))))
+			return 0;
+		if (mark_take(t, &at, e))
+			return -1;
+		if (tries > 1 && mark_same(&at, &before))
+			return 0;
+		if (tries > TRIES)
+			return err_set(e, ERR_INTERNAL,
+				       "the debug registers of this processor have missed what is watched: no two of "
+				       "%u attempts stop at the same place",
+				       tries);
+		log_info("%s: once more", sure ? "to make sure" : "what is watched has changed before the stop");
+		if (cursor_where(t, &p, e) || mark_goto(t, &f->from, &exact, e))
+			return -1;
+		if (!exact)
+			return go_back_to(t, &p, stop, e);
+		before = at;
+	}
+}
+
+int cursor_continue_sure(struct cursor *t, struct stop *stop, struct err *e)
+{
+	return forth_sure(t, &(struct forth){0}, stop, e);
+}
+
+int cursor_run_within(struct cursor *t, pid_t tid, const uint64_t *at, unsigned n, struct stop *stop, struct err *e)
+{
+	return forth_sure(t, &(struct forth){.tid = tid, .at = at, .n = n}, stop, e);
 }
