@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "launch/fix_auxv.h"
+#include "launch/launch.h"
 #include "live/internal.h"
 #include "trace/rep.h"
 #include "visibility/regs.h"
@@ -78,17 +78,39 @@ static void look_around(struct live *l)
 		visibility_find(l->group.pid, &l->visibility, &ignored);
 }
 
+static void say(struct live *l, const char *text)
+{
+	struct err ignored;
+
+	rsp_say(&l->conn, text, strlen(text), &ignored);
+}
+
 /*
- * The program has made an exec. The recorder changes the auxiliary vector of a new image by ptrace
- * (plugins/record/proc/exec.c), which it cannot while this process traces the program: so it is done here. It fails for
- * a 32-bit program, which is not recorded.
+ * The recorder places a new image and changes its auxiliary vector by ptrace (plugins/record/proc/exec.c), which it
+ * cannot while this process traces the program: so it is done here. The vector of a 32-bit program, which is not
+ * recorded, stays.
  */
+static void prepare_image(struct live *l, struct group_thread *th)
+{
+	struct rlog_control *c = l->rec.control;
+	struct err e;
+
+	if (__atomic_exchange_n(&c->traced_exec, 0, __ATOMIC_ACQ_REL) == (uint32_t)th->t.pid) {
+		if (launch_executed(th->t.pid, c->traced_stack, &e)) {
+			cleanup_free char *text = str_fmt("fred: it cannot be replayed from here on: %s\n", e.text);
+
+			say(l, text);
+		}
+		th->t.stale_interrupt = false; /* another stop ends it */
+	}
+	launch_fix_auxv(th->t.pid, NULL, &e);
+}
+
 static int become_another(struct run *r, struct group_thread *th)
 {
 	struct live *l = r->l;
-	struct err ignored;
 
-	launch_fix_auxv(th->t.pid, NULL, &ignored);
+	prepare_image(l, th);
 	breaks_fini(&l->breaks); /* GDB takes them for gone with the old one, and sets them anew */
 	shim_frames_fini(&l->shim_frames);
 	memset(&l->visibility, 0, sizeof(l->visibility));
@@ -103,9 +125,8 @@ static int hold_at_end(struct run *r, struct group_thread *th, int status)
 	cleanup_free char *text = str_fmt(
 		"fred: the program exits with code %d: reverse commands go back from here, `continue` ends it\n",
 		WEXITSTATUS(status));
-	struct err ignored;
 
-	rsp_say(&l->conn, text, strlen(text), &ignored);
+	say(l, text);
 	l->ending = true;
 	stop_for(r, RSP_END, th->t.tid, 0);
 	return 0;

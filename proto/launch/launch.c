@@ -474,3 +474,11 @@ int launch_program(const struct launch_spec *spec, pid_t *pid, struct err *e)
 	*pid = child;
 	return 0;
 }
+
+int launch_executed(pid_t pid, uint64_t stack_limit, struct err *e)
+{
+	struct launch_spec s = {.stack_limit = stack_limit};
+	uint64_t after = 0;
+
+	return place_plan(&s, &after, e) || place(&s, pid, after, e) ? -1 : 0;
+}

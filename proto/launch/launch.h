@@ -66,5 +66,11 @@ struct launch_spec {
  * before this returns.
  */
 int launch_program(const struct launch_spec *s, pid_t *pid, struct err *e);
+/*
+ * pid is traced by the caller and stands in the exec stop of another program, which a program that launch_program
+ * started with top 0 has executed: gives it addresses as that one has, and stack_limit. ERR_HOST: it stands where it
+ * was.
+ */
+int launch_executed(pid_t pid, uint64_t stack_limit, struct err *e);
 
 #endif

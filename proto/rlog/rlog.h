@@ -199,7 +199,12 @@ struct rlog_control {
 	uint64_t secret[2]; /* random: knowing it proves that an answer is for this recording */
 	uint64_t dir[2], self[2]; /* device and inode, as the client sees them: of the recording, and of this page */
 	uint32_t subreapers; /* a process has made itself one: it would be given orphans of the recorder's */
-	uint32_t reserved;
+	/*
+	 * PID of a process that is about to execute a program with the recorder, and that somebody else traces, who is
+	 * to place the new image (launch/place.h); 0: none. Absent, as the next one is, in those of an older recorder.
+	 */
+	uint32_t traced_exec;
+	uint64_t traced_stack; /* RLIMIT_STACK, soft, which that one is to have then */
 };
 
 /*

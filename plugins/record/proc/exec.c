@@ -155,6 +155,7 @@ struct helper {
 	uint32_t state; /* futex: enum helper_state; the kernel clears it at the helper's end, even if it is killed */
 	pid_t target, pid;
 	pid_t ours; /* 0: not a child of this process */
+	int refused; /* not 0: the target cannot be traced, since a debugger does */
 	uint64_t top; /* not PLACE_KERNELS: the image is placed there (launch/place.h) */
 	uint64_t stack[2]; /* RLIMIT_STACK, which is lower until then */
 };
@@ -243,6 +244,7 @@ static int helper_main(void *arg)
 	long r = raw4(SYS_ptrace, PTRACE_SEIZE, h->target, 0, PTRACE_O_TRACEEXEC);
 
 	h->pid = (pid_t)raw0(SYS_getpid);
+	h->refused = (int)r;
 	__atomic_store_n(&h->state, r < 0 ? HELPER_FAILED : HELPER_TRACES, __ATOMIC_RELEASE);
 	raw_futex_wake(&h->state, 1);
 	if (r < 0)
@@ -426,6 +428,17 @@ static void lower_stack_limit(const struct helper *h, int begins)
 		raw4(SYS_prlimit64, 0, RLIMIT_STACK, begins ? lower : h->stack, 0);
 }
 
+/* A debugger that traces this process does what the helper cannot. begins: 0: the exec has failed. */
+static void tell_tracer(const struct helper *h, int begins)
+{
+	struct rlog_control *c = G.control;
+
+	if (!h->refused)
+		return;
+	c->traced_stack = h->stack[0];
+	__atomic_store_n(&c->traced_exec, begins ? (uint32_t)raw0(SYS_getpid) : 0, __ATOMIC_RELEASE);
+}
+
 #define PATH_BYTES 4000u /* that the log tells */
 
 /* Where it is not, the kernel says so. */
@@ -501,8 +514,10 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		limits_before_exec();
 		sig_queue_show(t, nr);
 		sig_show_hidden(t, 1);
-		if (h)
+		if (h) {
 			lower_stack_limit(h, 1);
+			tell_tracer(h, 1);
+		}
 		if (env)
 			ret = nr == SYS_execve ? raw3(nr, a[0], a[1], env)
 					       : raw6(nr, a[0], a[1], a[2], (long)env, a[4], 0);
@@ -510,6 +525,7 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 			ret = -12;
 		sig_show_hidden(t, 0);
 		if (h) {
+			tell_tracer(h, 0);
 			lower_stack_limit(h, 0);
 			dismiss_helper(h);
 		}
