@@ -35,6 +35,7 @@
 #include "ckpt/criu_log.h"
 #include "ckpt/dispatch.h"
 #include "ckpt/image_pids.h"
+#include "ckpt/threads.h"
 #include "launch/launch.h"
 
 #define LOG_ROOM 65536u /* bytes */
@@ -240,7 +241,7 @@ int ckpt_restore(const struct ckpt_env *env, const char *dir, pid_t *pid, struct
 		struct err taken;
 
 		if (!restore_once(env, dir, pid, e)) {
-			if (!dispatch_resume(&d, e))
+			if (!threads_forget_hits(&p, e) && !dispatch_resume(&d, e))
 				return 0;
 			image_pids_clear(&p);
 			return -1;

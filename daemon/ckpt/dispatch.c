@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dispatch.c: see dispatch.h. A thread is stopped for the change without a signal (PTRACE_SEIZE), as CRIU does it. */
+/* dispatch.c: see dispatch.h. */
 #include "ckpt/dispatch.h"
 
 #include <dirent.h>
@@ -8,39 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/ptrace.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
-
-static int wait_stop(pid_t tid, struct err *e)
-{
-	int status;
-
-	while (waitpid(tid, &status, __WALL) != tid)
-		if (errno != EINTR)
-			return err_errno(e, ERR_INTERNAL, "waiting for thread %d", tid);
-	return WIFSTOPPED(status) ? 0 : err_set(e, ERR_INTERNAL, "thread %d has ended", tid);
-}
-
-static int stop(pid_t tid, struct err *e)
-{
-	if (ptrace(PTRACE_SEIZE, tid, 0, 0))
-		return err_errno(e, ERR_HOST, "cannot trace thread %d", tid);
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
-		return err_errno(e, ERR_INTERNAL, "cannot stop thread %d", tid);
-	return wait_stop(tid, e);
-}
+#include "ckpt/threads.h"
 
 /* old: what was set before; NULL: not asked. */
 static int change(pid_t tid, struct sud_config *old, const struct sud_config *to, struct err *e)
 {
 	int r = 0;
 
-	if (stop(tid, e))
+	if (threads_stop(tid, e))
 		return -1;
 	if (old && sud_get(tid, old))
 		/* an older kernel: nothing uses it there (plugins/record/start/trap.c) */

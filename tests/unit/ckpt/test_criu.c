@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,8 +80,25 @@ static int thread_list(pid_t pid, char *out, size_t size)
 
 	*out = 0;
 	while (d && (de = readdir(d)))
-		n += (size_t)snprintf(out + n, size - n, "%s ", de->d_name);
+		if (de->d_name[0] != '.')
+			n += (size_t)snprintf(out + n, size - n, "%s ", de->d_name);
 	return n ? 0 : -1;
+}
+
+/* What debug registers have hit, of all threads of a process: bits 0 to 3 of DR6. */
+static unsigned long hits_of(const char *tids)
+{
+	unsigned long hits = 0;
+	char *end;
+
+	for (pid_t tid; (tid = (pid_t)strtol(tids, &end, 10)); tids = end) {
+		if (ptrace(PTRACE_SEIZE, tid, 0, 0) || ptrace(PTRACE_INTERRUPT, tid, 0, 0) ||
+		    waitpid(tid, NULL, __WALL) != tid)
+			return 1;
+		hits |= (unsigned long)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, u_debugreg[6]), 0);
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+	}
+	return hits & 15;
 }
 
 static int run_steps(struct target_ctl *ctl, pid_t pid, int n, struct err *e)
@@ -117,6 +136,7 @@ static int body_dump(void *arg)
 	CHECK(again == pid);
 	CHECK(!thread_list(pid, threads[1], sizeof(threads[1])));
 	CHECK(!strcmp(threads[0], threads[1]));
+	CHECK(!hits_of(threads[1]));
 	CHECK(!memcmp(&shared->middle, ctl, sizeof(*ctl)));
 	CHECK(!run_steps(ctl, pid, AFTER, e));
 	CHECK(!memcmp(&shared->end, ctl, sizeof(*ctl)));
