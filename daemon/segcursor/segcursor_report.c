@@ -426,15 +426,13 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
 
-	if (trace_get_regs(t, &r, e) || (!g->begun && segcur_native_begin(g, t, e)))
+	/* what the recorder has told until now, it has done in the call that returns */
+	if (trace_get_regs(t, &r, e) || (!g->begun && segcur_native_begin(g, t, e)) || drain(g, t, e))
 		return -1;
 	if (g->r->ops->returned)
 		g->r->ops->returned(g->r->ctx, r.rsp);
-	if (g->r->ops->calls_back && is_called_back(g, t, &r)) {
-		if (drain(g, t, e))
-			return -1;
+	if (g->r->ops->calls_back && is_called_back(g, t, &r))
 		g->r->ops->calls_back(g->r->ctx);
-	}
 	switch (walk(g, t, e)) {
 	case WALK_THERE:
 	case WALK_OVER:

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <iconv.h>
 #include <locale.h>
+#include <string.h>
 #include <time.h>
 #include <wchar.h>
 
@@ -33,22 +34,58 @@ LIB_VOID(LIB_DRAND48, lcong48, (unsigned short *x), (x))
 
 /* ---- time zone ---- */
 
+static void reads_tm(const struct tm *tm)
+{
+	shim_tell_read(tm, sizeof(*tm), 1);
+}
+
+/* Made of what it has read of it, and what it has made of that. */
+static void normalises(const struct tm *tm)
+{
+	reads_tm(tm);
+	shim_tell_written(tm, sizeof(*tm));
+}
+
+static void makes_tm(const time_t *when, const struct tm *tm)
+{
+	shim_tell_read(when, sizeof(*when), 1);
+	if (tm)
+		shim_tell_written(tm, sizeof(*tm));
+}
+
+static void makes_text(const time_t *when, const char *text)
+{
+	shim_tell_read(when, sizeof(*when), 1);
+	if (text)
+		shim_tell_written(text, strlen(text) + 1);
+}
+
+/* n: characters of that many bytes, without the one that ends it; 0: there was no room, or it is empty. */
+static void formats_tm(const struct tm *tm, const void *to, size_t n, size_t bytes)
+{
+	reads_tm(tm);
+	if (n)
+		shim_tell_written(to, (n + 1) * bytes);
+}
+
 LIB_VOID(LIB_TZ, tzset, (void), ())
-LIB_CALL(LIB_TZ, struct tm *, localtime, (const time_t *when), (when))
-LIB_CALL(LIB_TZ, struct tm *, localtime_r, (const time_t *when, struct tm *tm), (when, tm))
-LIB_CALL(LIB_TZ, struct tm *, gmtime, (const time_t *when), (when))
-LIB_CALL(LIB_TZ, struct tm *, gmtime_r, (const time_t *when, struct tm *tm), (when, tm))
-LIB_CALL(LIB_TZ, time_t, mktime, (struct tm * tm), (tm))
-LIB_CALL(LIB_TZ, time_t, timelocal, (struct tm * tm), (tm))
-LIB_CALL(LIB_TZ, time_t, timegm, (struct tm * tm), (tm))
-LIB_CALL(LIB_TZ, char *, ctime, (const time_t *when), (when))
-LIB_CALL(LIB_TZ, char *, ctime_r, (const time_t *when, char *buf), (when, buf))
-LIB_CALL(LIB_TZ, size_t, strftime, (char *s, size_t n, const char *fmt, const struct tm *tm), (s, n, fmt, tm))
-LIB_CALL(LIB_TZ, size_t, strftime_l, (char *s, size_t n, const char *fmt, const struct tm *tm, locale_t loc),
-	 (s, n, fmt, tm, loc))
-LIB_CALL(LIB_TZ, size_t, wcsftime, (wchar_t * s, size_t n, const wchar_t *fmt, const struct tm *tm), (s, n, fmt, tm))
-LIB_CALL(LIB_TZ, size_t, wcsftime_l, (wchar_t * s, size_t n, const wchar_t *fmt, const struct tm *tm, locale_t loc),
-	 (s, n, fmt, tm, loc))
+LIB_TELLS(LIB_TZ, struct tm *, localtime, (const time_t *when), (when), makes_tm(when, NULL))
+LIB_TELLS(LIB_TZ, struct tm *, localtime_r, (const time_t *when, struct tm *tm), (when, tm), makes_tm(when, ret))
+LIB_TELLS(LIB_TZ, struct tm *, gmtime, (const time_t *when), (when), makes_tm(when, NULL))
+LIB_TELLS(LIB_TZ, struct tm *, gmtime_r, (const time_t *when, struct tm *tm), (when, tm), makes_tm(when, ret))
+LIB_TELLS(LIB_TZ, time_t, mktime, (struct tm * tm), (tm), normalises(tm))
+LIB_TELLS(LIB_TZ, time_t, timelocal, (struct tm * tm), (tm), normalises(tm))
+LIB_TELLS(LIB_TZ, time_t, timegm, (struct tm * tm), (tm), normalises(tm))
+LIB_TELLS(LIB_TZ, char *, ctime, (const time_t *when), (when), makes_text(when, NULL))
+LIB_TELLS(LIB_TZ, char *, ctime_r, (const time_t *when, char *buf), (when, buf), makes_text(when, ret))
+LIB_TELLS(LIB_TZ, size_t, strftime, (char *s, size_t n, const char *fmt, const struct tm *tm), (s, n, fmt, tm),
+	  formats_tm(tm, s, ret, 1))
+LIB_TELLS(LIB_TZ, size_t, strftime_l, (char *s, size_t n, const char *fmt, const struct tm *tm, locale_t loc),
+	  (s, n, fmt, tm, loc), formats_tm(tm, s, ret, 1))
+LIB_TELLS(LIB_TZ, size_t, wcsftime, (wchar_t * s, size_t n, const wchar_t *fmt, const struct tm *tm), (s, n, fmt, tm),
+	  formats_tm(tm, s, ret, sizeof(*s)))
+LIB_TELLS(LIB_TZ, size_t, wcsftime_l, (wchar_t * s, size_t n, const wchar_t *fmt, const struct tm *tm, locale_t loc),
+	  (s, n, fmt, tm, loc), formats_tm(tm, s, ret, sizeof(*s)))
 
 /* ---- environment ---- */
 

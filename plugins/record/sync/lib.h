@@ -16,6 +16,7 @@
 
 #include "record/core/real.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 
 #include <stdio.h>
 
@@ -57,16 +58,22 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 #define REAL_W(name) ((__typeof__(&w_##name))real_table[REAL_##name])
 #define REAL_LATE(name) ((__typeof__(&w_##name))real_late(REAL_##name))
 
-/* One call under a lock; the same without a result. */
-#define LIB_CALL(lock, type, name, params, args)                                                                       \
+/*
+ * One call under a lock. In a copy that reports, `tell` says what libc has read and written of the program's memory; it
+ * may use ret. The same where there is nothing to tell; the same without a result.
+ */
+#define LIB_TELLS(lock, type, name, params, args, tell)                                                                \
 	LIBC(type, name, params)                                                                                       \
 	{                                                                                                              \
 		int locked = lib_enter(lock);                                                                          \
 		type ret = REAL_W(name) args;                                                                          \
                                                                                                                        \
+		if (unlikely(shim_report != 0))                                                                        \
+			tell;                                                                                          \
 		lib_leave(lock, locked);                                                                               \
 		return ret;                                                                                            \
 	}
+#define LIB_CALL(lock, type, name, params, args) LIB_TELLS(lock, type, name, params, args, (void)0)
 #define LIB_VOID(lock, name, params, args)                                                                             \
 	LIBC(void, name, params)                                                                                       \
 	{                                                                                                              \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char text[] = "abcdefghij 12 klmnopqrst\n";
@@ -15,6 +16,32 @@ static FILE *again(FILE *f)
 {
 	rewind(f);
 	return f;
+}
+
+/* By a system call: what libc does after that, it still does for this function. */
+static size_t fill(char *p, size_t n)
+{
+	FILE *f = fopen("/dev/zero", "r");
+	size_t got = fread(p, 1, n, f); /* BAD: outside */
+
+	fclose(f);
+	return got;
+}
+
+static void times(void)
+{
+	char *p = malloc(10); /* ALLOC */
+	time_t *when = malloc(4); /* ALLOC */
+	struct tm *tm = malloc(40); /* ALLOC */
+	struct tm day = {.tm_year = 100, .tm_mday = 1};
+
+	strftime(p, 20, "%y-%m-%dxy", &day); /* BAD: outside */
+	strftime(p, 10, "%y-%m-%d", &day);
+	*(int *)when = 0;
+	localtime_r(when, tm); /* BAD: outside */ /* BAD: outside */
+	free(when);
+	free(tm);
+	free(p);
 }
 
 int main(void)
@@ -48,8 +75,11 @@ int main(void)
 	free(freed); /* FREE */
 	fprintf(f, "%d %.3f %s\n", 3, 0.5, freed); /* BAD: use-after-free */
 	fputs(freed, f); /* BAD: use-after-free */
+	times();
 	fclose(f);
 	close(fd);
+	if (fill(p, 11) != 11)
+		return 1;
 	free(p);
 	return 0;
 }
