@@ -345,9 +345,12 @@ static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len
 
 static void read_(void *ctx, struct instrument *i, uint64_t addr, uint64_t len, bool by_libc)
 {
+	struct memcheck *m = ctx;
+
 	(void)i;
-	(void)by_libc;
-	by_call(ctx, addr, len, false);
+	if (m->follows && !by_libc)
+		follow_output(&m->follow, addr, len);
+	by_call(m, addr, len, false);
 }
 
 static struct moment follow_here(void *ctx, uint64_t pc, uint64_t hits)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwritten/functions.h"
+
 static const char *const allocates[] = {"malloc",	 "calloc",   "realloc",
 					"reallocarray",	 "memalign", "posix_memalign",
 					"aligned_alloc", "valloc",   NULL},
@@ -55,7 +57,7 @@ static const char *kind_of(const struct memory_finding *f)
 	case FINDING_UNWRITTEN:
 		if (f->use == UNWRITTEN_ADDRESS)
 			return "Value8";
-		return f->use == UNWRITTEN_OUTPUT && follow_is_system_call(f->by) ? "Param" : "Cond";
+		return f->use == UNWRITTEN_OUTPUT && functions_is_system_call(f->by) ? "Param" : "Cond";
 	case FINDING_OUTSIDE:
 	case FINDING_FREED:
 	case FINDING_KINDS:

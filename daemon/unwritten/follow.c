@@ -16,10 +16,9 @@
 
 #include "base/str.h"
 #include "unwritten/format_args.h"
+#include "unwritten/functions.h"
 
 #define STACK_BASE 65536u /* above the first stack pointer of a thread */
-#define WRITTEN_LEAST 256u /* bytes that a call whose outputs are not known may have written at an argument */
-#define WRITTEN_MOST (64u << 20)
 #define CALLS 8u /* the loader makes some in between, to find the function at its first call */
 #define FORMAT_MAX 1024u
 
@@ -45,88 +44,13 @@ struct follow_pending {
 		uint64_t slot, sp;
 	} calls[CALLS];
 	unsigned next; /* of `calls` */
+	struct { /* what a function that says what it writes (FUNCTION_TELLS) may have written until then; len 0:
+		    nothing */
+		uint64_t addr, len;
+	} silent;
 	int outputs; /* 1 + the number of the function, in a call that hands buffers of the program's to the kernel */
+	bool outputs_told; /* what they have was told when it was handed over */
 };
-
-/*
- * Functions of the recorder that write only where some of their arguments point to, besides what their events tell;
- * and what they do with others. ARG: a bit for each argument.
- */
-#define ARG(n) (1u << (n))
-#define FUNCTIONS(X)                                                                                                   \
-	X("write", 0, DOES_WRITE)                                                                                      \
-	X("pwrite", 0, DOES_WRITE)                                                                                     \
-	X("pwrite64", 0, DOES_WRITE)                                                                                   \
-	X("send", 0, DOES_WRITE)                                                                                       \
-	X("writev", 0, DOES_WRITE)                                                                                     \
-	X("pwritev", 0, DOES_WRITE)                                                                                    \
-	X("sendmsg", 0, DOES_WRITE)                                                                                    \
-	X("printf", 0, 0)                                                                                              \
-	X("fprintf", 0, 1)                                                                                             \
-	X("__printf_chk", 0, 1)                                                                                        \
-	X("__fprintf_chk", 0, 2)                                                                                       \
-	X("vprintf", 0, DOES_NOTHING)                                                                                  \
-	X("vfprintf", 0, DOES_NOTHING)                                                                                 \
-	X("__vprintf_chk", 0, DOES_NOTHING)                                                                            \
-	X("__vfprintf_chk", 0, DOES_NOTHING)                                                                           \
-	X("puts", 0, DOES_NOTHING)                                                                                     \
-	X("fputs", 0, DOES_NOTHING)                                                                                    \
-	X("putchar", 0, DOES_NOTHING)                                                                                  \
-	X("fputc", 0, DOES_NOTHING)                                                                                    \
-	X("putc", 0, DOES_NOTHING)                                                                                     \
-	X("fwrite", 0, DOES_NOTHING)                                                                                   \
-	X("perror", 0, DOES_NOTHING)                                                                                   \
-	X("malloc", 0, DOES_NOTHING)                                                                                   \
-	X("calloc", 0, DOES_NOTHING)                                                                                   \
-	X("realloc", 0, DOES_NOTHING)                                                                                  \
-	X("reallocarray", 0, DOES_NOTHING)                                                                             \
-	X("free", 0, DOES_NOTHING)                                                                                     \
-	X("aligned_alloc", 0, DOES_NOTHING)                                                                            \
-	X("posix_memalign", ARG(0), DOES_NOTHING)                                                                      \
-	X("read", 0, DOES_NOTHING)                                                                                     \
-	X("pread", 0, DOES_NOTHING)                                                                                    \
-	X("pread64", 0, DOES_NOTHING)                                                                                  \
-	X("recv", 0, DOES_NOTHING)                                                                                     \
-	X("open", 0, DOES_NOTHING)                                                                                     \
-	X("open64", 0, DOES_NOTHING)                                                                                   \
-	X("openat", 0, DOES_NOTHING)                                                                                   \
-	X("openat64", 0, DOES_NOTHING)                                                                                 \
-	X("close", 0, DOES_NOTHING)                                                                                    \
-	X("fclose", 0, DOES_NOTHING)                                                                                   \
-	X("fflush", 0, DOES_NOTHING)                                                                                   \
-	X("setenv", 0, DOES_NOTHING)                                                                                   \
-	X("putenv", 0, DOES_NOTHING)                                                                                   \
-	X("unsetenv", 0, DOES_NOTHING)                                                                                 \
-	X("pthread_create", ARG(0), DOES_NOTHING)                                                                      \
-	X("pthread_join", ARG(1), DOES_NOTHING)                                                                        \
-	X("pthread_mutex_lock", 0, DOES_NOTHING)                                                                       \
-	X("pthread_mutex_unlock", 0, DOES_NOTHING)
-
-#define DOES_NOTHING (-1)
-#define DOES_WRITE (-2) /* buffers of the program's; else: a format is its argument of this number */
-
-static const char *const names[] = {
-#define X(name, out, does) name,
-	FUNCTIONS(X)
-#undef X
-};
-
-static const struct {
-	uint8_t out;
-	int8_t does;
-} functions[] = {
-#define X(name, out, does) {out, does},
-	FUNCTIONS(X)
-#undef X
-};
-
-bool follow_is_system_call(const char *function)
-{
-	for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
-		if (functions[k].does == DOES_WRITE && !strcmp(names[k], function))
-			return true;
-	return false;
-}
 
 static void uses(void *ctx, enum unwritten_use use, uint32_t origin)
 {
@@ -145,7 +69,7 @@ void follow_init(struct unwritten_follow *f, struct instrument *i, const struct 
 				       .origins_cap = 1,
 				       .pending = xcalloc(RLOG_MAX_THREADS, sizeof(struct follow_pending))};
 	unwritten_init(&f->u, uses, f);
-	imports_init(&f->imports, names, sizeof(names) / sizeof(names[0]));
+	imports_init(&f->imports, functions_names, functions_count);
 }
 
 void follow_fini(struct unwritten_follow *f)
@@ -289,11 +213,28 @@ static void see_outer(struct unwritten_follow *f, struct follow_pending *p, uint
 	p->outer_sp = 0;
 }
 
+static bool is_address(uint64_t v)
+{
+	return v >= 4096 && v < 1ull << 47;
+}
+
+static void may_be_written(struct unwritten_follow *f, uint64_t addr, uint64_t len)
+{
+	uint64_t at;
+	uint32_t origin;
+
+	if (is_address(addr) && unwritten_find(&f->u.memory, addr, len, &at, &origin))
+		follow_written(f, addr, len);
+}
+
 void follow_insn(struct unwritten_follow *f, struct instrument_insn *x, uint64_t sp)
 {
 	struct follow_pending *p = pending_of(f);
 	uint32_t code = code_of(f, x), frame = 0;
 
+	if (p->silent.len)
+		may_be_written(f, p->silent.addr, p->silent.len);
+	p->silent.len = 0;
 	if (p->has) {
 		const struct insn_flow *last = &f->codes[p->code].flow;
 
@@ -346,36 +287,11 @@ void follow_vector(struct unwritten_follow *f, unsigned which, const uint8_t *by
 
 void follow_written(struct unwritten_follow *f, uint64_t addr, uint64_t len)
 {
+	struct follow_pending *p = pending_of(f);
+
+	if (p->silent.addr == addr && len)
+		p->silent.len = 0;
 	unwritten_fill(&f->u.memory, addr, len, false, 0);
-}
-
-static bool is_address(uint64_t v)
-{
-	return v >= 4096 && v < 1ull << 47;
-}
-
-/* How many bytes a function may write at most, by its arguments: each of them may be a size, or two of them (fread). */
-static uint64_t size_among(const uint64_t *arg, unsigned n)
-{
-	uint64_t most = WRITTEN_LEAST, size;
-
-	for (unsigned k = 0; k < n; k++) {
-		if (arg[k] > most && arg[k] <= WRITTEN_MOST)
-			most = arg[k];
-		if (k + 1 < n && !__builtin_mul_overflow(arg[k], arg[k + 1], &size) && size > most &&
-		    size <= WRITTEN_MOST)
-			most = size;
-	}
-	return most;
-}
-
-static void may_be_written(struct unwritten_follow *f, uint64_t addr, uint64_t len)
-{
-	uint64_t at;
-	uint32_t origin;
-
-	if (is_address(addr) && unwritten_find(&f->u.memory, addr, len, &at, &origin))
-		follow_written(f, addr, len);
 }
 
 static void given(struct unwritten_follow *f, const char *function, uint32_t origin, uint64_t at)
@@ -413,7 +329,7 @@ static void format_given(void *ctx, uint32_t origin, uint64_t at)
 
 static void see_format(struct unwritten_follow *f, int name, const uint64_t *arg)
 {
-	struct giving g = {f, names[name]};
+	struct giving g = {f, functions_names[name]};
 	struct format_args m = {.u = &f->u,
 				.thread = f->i->thread,
 				.arg = arg,
@@ -457,14 +373,20 @@ void follow_native(struct unwritten_follow *f, const uint64_t *arg)
 	if (p->has)
 		execute(f, p, 0, 0);
 	name = slot ? imports_find(&f->imports, f->i->t->pid, slot) : -1;
-	p->outputs = name >= 0 && functions[name].does == DOES_WRITE ? name + 1 : 0;
+	p->outputs = name >= 0 && functions[name].does == FUNCTION_OUTPUTS ? name + 1 : 0;
+	p->outputs_told = false;
 	if (name >= 0 && functions[name].does >= 0)
 		see_format(f, name, arg);
 	p->sp = arg[6] + 8;
 	unwritten_returned(&f->u, f->i->thread);
+	if (name >= 0 && functions_tells_all(name, arg)) {
+		p->silent.addr = arg[0];
+		p->silent.len = functions_size_among(arg, 6);
+		return;
+	}
 	for (unsigned k = 0; k < 6; k++)
-		if (name < 0 || functions[name].out & ARG(k))
-			may_be_written(f, arg[k], size_among(arg, 6));
+		if (name < 0 || functions[name].out & 1u << k)
+			may_be_written(f, arg[k], functions_size_among(arg, 6));
 }
 
 /* Did code that is told ask for it? */
@@ -504,7 +426,15 @@ static uint64_t operand(const struct rlog_rec *rec, unsigned k)
 
 static void see_output(struct unwritten_follow *f, uint64_t addr, uint64_t len)
 {
-	follow_given(f, names[pending_of(f)->outputs - 1], addr, len);
+	follow_given(f, functions_names[pending_of(f)->outputs - 1], addr, len);
+}
+
+void follow_output(struct unwritten_follow *f, uint64_t addr, uint64_t len)
+{
+	if (!pending_of(f)->outputs)
+		return;
+	pending_of(f)->outputs_told = true;
+	see_output(f, addr, len);
 }
 
 /* Of the buffers in this array, so many bytes have gone out. */
@@ -513,14 +443,19 @@ static void see_parts(struct unwritten_follow *f, uint64_t array, uint64_t count
 	struct iovec part;
 	struct err ignored;
 
-	for (; pending_of(f)->outputs && count && got > 0;
-	     count--, array += sizeof(part), got -= (int64_t)part.iov_len) {
+	for (; count && got > 0; count--, array += sizeof(part), got -= (int64_t)part.iov_len) {
 		if (trace_read(f->i->t->pid, array, &part, sizeof(part), &ignored))
 			return;
 		if (part.iov_len > (uint64_t)got)
 			part.iov_len = (size_t)got;
 		see_output(f, (uint64_t)part.iov_base, part.iov_len);
 	}
+}
+
+/* An older recorder does not tell what it hands over: it is read where the copy has come to. */
+static bool is_unheard(const struct unwritten_follow *f)
+{
+	return pending_of(f)->outputs && !pending_of(f)->outputs_told;
 }
 
 /* Outputs that the recorder copies, it tells; those of calls with functions of their own may be other ones. */
@@ -535,15 +470,16 @@ static void see_call(struct unwritten_follow *f, const struct reader_event *ev)
 	case SYS_write:
 	case SYS_pwrite64:
 	case SYS_sendto:
-		if (pending_of(f)->outputs)
+		if (is_unheard(f))
 			see_output(f, operand(rec, 1), got > 0 ? (uint64_t)got : 0);
 		return;
 	case SYS_writev:
 	case SYS_pwritev:
-		see_parts(f, operand(rec, 1), operand(rec, 2), got);
+		if (is_unheard(f))
+			see_parts(f, operand(rec, 1), operand(rec, 2), got);
 		return;
 	case SYS_sendmsg:
-		if (!trace_read(f->i->t->pid, operand(rec, 1), &message, sizeof(message), &ignored))
+		if (is_unheard(f) && !trace_read(f->i->t->pid, operand(rec, 1), &message, sizeof(message), &ignored))
 			see_parts(f, (uint64_t)message.msg_iov, message.msg_iovlen, got);
 		return;
 	case SYS_mmap:
@@ -558,7 +494,7 @@ static void see_call(struct unwritten_follow *f, const struct reader_event *ev)
 		break;
 	}
 	for (unsigned k = 0; !(ev->has_result && ev->result.payload_len) && k < 6; k++)
-		may_be_written(f, operand(rec, k), WRITTEN_LEAST);
+		may_be_written(f, operand(rec, k), FUNCTIONS_WRITTEN_LEAST);
 }
 
 int follow_event(struct unwritten_follow *f, struct timeline *tl, uint64_t n, struct err *e)

@@ -63,6 +63,8 @@ void follow_call(struct unwritten_follow *f, uint64_t slot, uint64_t sp);
 void follow_native(struct unwritten_follow *f, const uint64_t *arg);
 /* Something that is not reported has written here. */
 void follow_written(struct unwritten_follow *f, uint64_t addr, uint64_t len);
+/* A system call reads here: it is output, if its function is one that hands memory of the program's to the kernel. */
+void follow_output(struct unwritten_follow *f, uint64_t addr, uint64_t len);
 /* This function is given memory whose bytes decide what it does. */
 void follow_given(struct unwritten_follow *f, const char *function, uint64_t addr, uint64_t len);
 /* The last reported instruction returns from a function whose result counts as written. */
@@ -73,8 +75,5 @@ void follow_resize(struct unwritten_follow *f, const struct heap_piece *p, uint6
 void follow_free(struct unwritten_follow *f, const struct heap_piece *p);
 /* Event n has taken effect. */
 int follow_event(struct unwritten_follow *f, struct timeline *tl, uint64_t n, struct err *e);
-
-/* Is this name, which ops->uses was given, that of a system call? */
-bool follow_is_system_call(const char *function);
 
 #endif

@@ -47,11 +47,29 @@ static int chosen(int first, int a, int b)
 	return b;
 }
 
+/* Functions that read write what they have got, not what there is room for. */
+static int behind_what_was_read(void)
+{
+	char *line = malloc(100); /* ALLOC */
+	FILE *f = fopen(__FILE__, "r");
+	int bad = 0;
+
+	if (!f || fread(line, 1, 3, f) != 3)
+		return 1;
+	if (line[2] == ' ' && line[3] == 'x') /* BAD: uninitialised */
+		bad++;
+	if (fgets(line, 100, f) && line[0] == 'S' && line[strlen(line) + 1] == 'x') /* BAD: uninitialised */
+		bad++;
+	fclose(f);
+	free(line);
+	return bad;
+}
+
 int main(void)
 {
 	struct item *p = item_of(3), copy = *p;
 	char line[16], table[16] = "0123456789abcde";
-	int *numbers = malloc(16 * sizeof(*numbers)), n, bad = sum_of(5); /* ALLOC */
+	int *numbers = malloc(16 * sizeof(*numbers)), n, bad = sum_of(5) + behind_what_was_read(); /* ALLOC */
 	double *halves = malloc(sizeof(*halves)); /* ALLOC */
 
 	if (copy.count) /* BAD: uninitialised */

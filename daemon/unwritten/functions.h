@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * functions.h: functions of the recorder that write only where some of their arguments point to, besides what their
+ * events tell; and what they do with others.
+ */
+#ifndef FRED_UNWRITTEN_FUNCTIONS_H
+#define FRED_UNWRITTEN_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What `does` is; else: a format is its argument of this number. */
+enum {
+	FUNCTION_NOTHING = -1,
+	FUNCTION_OUTPUTS = -2, /* hands buffers of the program's to the kernel */
+	FUNCTION_TELLS = -3, /* says what it has written at its first argument; an older recorder does not */
+	FUNCTION_TELLS_ITEMS = -4 /* the same, but not the part of an item at the end of the file */
+};
+
+struct function {
+	uint8_t out; /* a bit for each argument at which it writes */
+	int8_t does;
+};
+
+extern const char *const functions_names[]; /* by number */
+extern const struct function functions[];
+extern const size_t functions_count;
+
+#define FUNCTIONS_WRITTEN_LEAST 256u /* bytes that a call whose outputs are not known may have written at an argument  \
+				      */
+
+/* Is this the name of one with FUNCTION_OUTPUTS? */
+bool functions_is_system_call(const char *name);
+/* How many bytes a function may write at most, by its arguments: each of them may be a size, or two of them (fread). */
+uint64_t functions_size_among(const uint64_t *arg, unsigned n);
+/* Does the function of this number say all that it writes, with these arguments? */
+bool functions_tells_all(int name, const uint64_t *arg);
+
+#endif
