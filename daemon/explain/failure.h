@@ -83,6 +83,9 @@ char *failure_text(struct explain *x, uint64_t addr);
  */
 int failure_returned(struct explain *x, struct err *e);
 
+/* setter.c: the argument at *s in the text of a call, malloc'd, after which *s is at the , or the ). NULL: it has
+ * brackets or quotes in it. */
+char *failure_next_argument(const char **s);
 /* setter.c: the chain has ended: if a function that is for that has set the value, adds a step for the call. */
 int failure_setter(struct explain *x, struct err *e);
 /* A variable that a condition compared with a constant. */

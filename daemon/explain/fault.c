@@ -3,6 +3,7 @@
  * fault.c: faults: an access to memory that is not mapped, a jump to what is no address, a division by zero, a stack
  * overflow.
  */
+#include <ctype.h>
 #include <signal.h>
 #include <string.h>
 
@@ -151,24 +152,85 @@ static bool bad_operand(struct explain *x, const struct insn *i, const struct fa
 	return true;
 }
 
+#define ARGUMENTS 6u /* in registers */
+static const unsigned arguments[ARGUMENTS] = {INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9};
+
+/* The text of the arguments in the statement of p, which calls the function of its innermost frame; NULL: it is not
+ * known, or there are several such calls. */
+static const char *arguments_of_call(const struct inspect *p)
+{
+	cleanup_free char *call = str_fmt("%s(", inspect_function(p, 0));
+	const char *text = json_string_value(json_object_get(p->location, "text"));
+	const char *s = text ? strstr(text, call) : NULL;
+
+	if (!s || (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_')))
+		return NULL;
+	s += strlen(call);
+	return strstr(s, call) ? NULL : s;
+}
+
+/* How many arguments does the statement pass? ARGUMENTS: nobody can say. */
+static unsigned arguments_passed(const struct inspect *p)
+{
+	const char *s = arguments_of_call(p), *end = s ? inspect_closing(s - 1) : NULL;
+	unsigned n = 1;
+	int depth = 0;
+
+	if (!end || strpbrk(s, "\"'"))
+		return ARGUMENTS;
+	for (; s < end - 1; s++) {
+		depth += strchr("([{", *s) ? 1 : strchr(")]}", *s) ? -1 : 0;
+		n += !depth && *s == ',';
+	}
+	return n < ARGUMENTS ? n : ARGUMENTS;
+}
+
+/*
+ * In a function of libc that has failed on what an argument points to: is there one whose type is larger than the block
+ * of the heap that it points to? Then the pointer is wrong.
+ */
+static bool too_large_argument(struct inspect *p, const struct user_regs_struct *r, struct insn_loc *l,
+			       struct buf *words)
+{
+	const char *s = arguments_of_call(p);
+
+	for (unsigned k = 0; s && k < ARGUMENTS; k++, s++) {
+		cleanup_free char *arg = failure_next_argument(&s), *size = arg ? str_fmt("sizeof(*(%s))", arg) : NULL;
+		uint64_t v = insn_reg(r, arguments[k]), len, named;
+		struct object o;
+
+		if (!arg)
+			return false;
+		if (inspect_number(p, p->user, arg, &named) && named == v && inspect_number(p, p->user, size, &len) &&
+		    inspect_block(p->copy, v, &o) && o.len && len > 1 && v + len > o.lo + o.len) {
+			*l = (struct insn_loc){.where = INSN_IN_REG, .reg = arguments[k], .len = 8};
+			buf_addf(words, "its argument `%s' points to %s, which is too small for its %llu bytes", arg,
+				 o.name, (unsigned long long)len);
+			return true;
+		}
+		if (*s == ')')
+			break;
+	}
+	return false;
+}
+
 /*
  * In a function of the recorder's that stands for one of libc's: the argument that the access began from, which is the
  * nearest one in front of it. Near to 0 numbers are, too, which come after the addresses in the arguments of most
  * functions, and what earlier calls have left in registers: there it is the first one.
  */
-static bool bad_argument(const struct user_regs_struct *r, const struct failure_fault *f, struct insn_loc *l,
-			 struct buf *words)
+static bool bad_argument(const struct user_regs_struct *r, unsigned passed, const struct failure_fault *f,
+			 struct insn_loc *l, struct buf *words)
 {
-	static const unsigned args[] = {INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9};
 	unsigned best = INSN_NO_REG;
 
-	for (unsigned k = 0; k < sizeof(args) / sizeof(args[0]); k++) {
-		uint64_t v = insn_reg(r, args[k]);
+	for (unsigned k = 0; k < passed; k++) {
+		uint64_t v = insn_reg(r, arguments[k]);
 		bool wild = v >> 47 && v >> 47 != 0x1ffff;
 
 		if (wild ? f->addr == 0 : f->addr >= v && f->addr - v < NEAR) {
 			if (best == INSN_NO_REG || (insn_reg(r, best) < v && v >= NEAR))
-				best = args[k];
+				best = arguments[k];
 		}
 	}
 	if (best == INSN_NO_REG)
@@ -321,7 +383,7 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	shim = visibility_is_shim(&x->t.visibility, r.rip);
 	if (shim)
 		buf_addf(&words, "in %s, ", inspect_function(&p, 0));
-	known = shim ? bad_argument(&r, f, &l, &words)
+	known = shim ? bad_argument(&r, arguments_passed(&p), f, &l, &words) || too_large_argument(&p, &r, &l, &words)
 		     : !explain_insn(x, &r, code, &i, e) && bad_operand(x, &i, f, &l, &index, &words);
 	if (!known)
 		buf_addf(&words, "access to 0x%llx", (unsigned long long)f->addr);

@@ -93,8 +93,7 @@ static bool is_constant(const char *s)
 	return !s[strspn(s, capitals)];
 }
 
-/* The argument at *s, malloc'd, after which *s is at the , or the ). NULL: it has brackets or quotes in it. */
-static char *next_argument(const char **s)
+char *failure_next_argument(const char **s)
 {
 	const char *from = *s + strspn(*s, " ");
 	size_t n = strcspn(from, ",()\"'");
@@ -118,7 +117,7 @@ static bool passes(struct inspect *p, int caller, const char *line, const char *
 	if (!s || arguments_in(s, function))
 		return false;
 	for (;; s++) {
-		cleanup_free char *arg = next_argument(&s);
+		cleanup_free char *arg = failure_next_argument(&s);
 		uint64_t v = 0;
 
 		if (!arg || !*arg)
@@ -375,7 +374,7 @@ void failure_unterminated(struct inspect *p, int level, const char *expr, struct
 		    str_starts(s, "strn"))
 			continue;
 		for (const char *at = s + n + 1; !out->name; at++) {
-			cleanup_free char *name = next_argument(&at);
+			cleanup_free char *name = failure_next_argument(&at);
 
 			if (!name)
 				break;

@@ -210,7 +210,9 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 	if (!got)
 		got = read_reason(x, &r, e);
 	if (!got) {
-		got = condition_turned(x, r.c.text, r.good, "", v->bad, NULL, e);
+		cleanup_free char *good = condition_good(&r.c);
+
+		got = condition_turned(x, good, r.good, "", v->bad, NULL, e);
 		if (!got)
 			explain_end(x, END_TRANSITION, "the statement turned what thread %u waits for", v->thread);
 		else if (got > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_index.c: a value was read from an element of an array that nothing has ever written. What is there says nothing:
- * the index leads to a wrong element.
+ * flow_index.c: a value was read from memory that nothing has ever written: an element of an array, or memory outside
+ * of all blocks of the heap. What is there says nothing: the index, or the pointer, leads to the wrong place.
  */
 #include "flow/flow_int.h"
 
@@ -103,6 +103,42 @@ int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const ch
 	memcpy(f->value, value, sizeof(value));
 	f->pointer = f->number = true;
 	f->derived = f->compared = f->read_as_pointer = false;
+	f->last = 0;
+	return FLOW_TURNED;
+}
+
+/* Is it in an arena of the heap, in no block of it? */
+static bool is_between_blocks(struct explain *x, uint64_t addr)
+{
+	struct object o;
+
+	return flow_is_heap(addr) && !(inspect_block(cursor_memory(&x->t), addr, &o) && addr < o.lo + o.len);
+}
+
+int flow_turn_to_pointer(struct flow *f, const struct timeline_point *at, const char *name, struct err *e)
+{
+	struct explain *x = f->x;
+	struct user_regs_struct r;
+	struct insn_access a;
+	struct insn_loc l = {.where = INSN_IN_REG, .len = 8};
+	uint8_t value[8];
+
+	if (f->trial || !at->pc || !is_between_blocks(x, f->l.addr))
+		return FLOW_ON;
+	if (cursor_goto_point(&x->t, at, e) || explain_regs(x, f->tid, &r, e))
+		return -1;
+	if (!flow_access(f, &r, true, &a))
+		return FLOW_ON;
+	l.reg = a.base;
+	if (!flow_read(x, &r, &l, value))
+		return FLOW_ON;
+	explain_note(
+		x, "%s is in no block of the heap: from there on the chain follows the pointer with which it was read",
+		name);
+	f->l = l;
+	memcpy(f->value, value, sizeof(value));
+	f->pointer = f->derived = true;
+	f->number = f->compared = f->read_as_pointer = false;
 	f->last = 0;
 	return FLOW_TURNED;
 }

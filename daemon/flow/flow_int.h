@@ -92,6 +92,12 @@ uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l);
 bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct insn_loc *l, struct object *o);
 
 /*
+ * flow_overrun.c: the register, at `at`, was computed of an address that is mapped and a number: *base is the address,
+ * 0: that is not so. The cursor stands where it stood.
+ */
+int flow_base_of_sum(struct flow *f, const struct timeline_point *at, unsigned reg, uint64_t *base, struct err *e);
+
+/*
  * The operand of the instruction at r->rip that reads f->l from memory. by_pointer: only through a register that is not
  * the stack pointer. false: there is none, or it is the recorder's.
  */
@@ -114,6 +120,11 @@ bool flow_was_wrong(const struct flow *f);
  * now; FLOW_ON: it is not, and the program stands at `at`; -1.
  */
 int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const char *name, struct err *e);
+/*
+ * flow_index.c: the same, where it is read through a pointer and lies in no block of the heap: f is about the pointer
+ * then.
+ */
+int flow_turn_to_pointer(struct flow *f, const struct timeline_point *at, const char *name, struct err *e);
 /* flow_birth.c: the last step of the chain has written f->l, which was `was`: a null pointer was copied to an object,
  * perhaps. */
 void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect, const uint8_t was[8]);
@@ -170,6 +181,8 @@ int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t a
  */
 int flow_stale(struct flow *f, const struct timeline_point *at, const struct object *o, uint64_t ret, const char *name,
 	       struct err *e);
+/* Is the address in an arena of the recorder's heap? */
+bool flow_is_heap(uint64_t addr);
 /* Is the address on a stack? */
 bool flow_is_stack(struct explain *x, uint64_t addr);
 /*

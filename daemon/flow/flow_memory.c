@@ -127,15 +127,70 @@ static int turn_to_length(struct flow *f, struct inspect *p, const struct flow_c
 	return flow_read(f->x, &r, &f->l, f->value) ? FLOW_ON : FLOW_ENDED;
 }
 
+/* What the write was meant for, and whether it went to something else. */
+struct aim {
+	struct object meant;
+	bool member; /* it is a member of an object, or a variable that the statement names */
+};
+
+/* base: of the address. Is f->l outside of what begins there, or contains it? */
+static bool misses(struct flow *f, struct inspect *p, uint64_t base, struct aim *aim)
+{
+	struct object hit;
+
+	if (!aim->member && base <= SMALL)
+		return false;
+	aim->member = aim->member || inspect_array(p, base, &aim->meant);
+	if (!aim->member && (!inspect_object(p, base, &aim->meant) || !aim->meant.len || !aim->meant.name[0]))
+		return false;
+	if (f->l.addr >= aim->meant.lo && f->l.addr < aim->meant.lo + aim->meant.len)
+		return false;
+	return aim->member || (inspect_object(p, f->l.addr, &hit) && hit.lo != aim->meant.lo && hit.name[0]);
+}
+
+/* The register that has the address that i writes to, and no index; INSN_NO_REG: there is none. */
+static unsigned register_written_by(const struct insn *i, const struct insn_loc *l)
+{
+	struct insn_access v[INSN_ACCESSES];
+	unsigned n = insn_accesses(i, v);
+
+	for (unsigned k = 0; k < n; k++)
+		if (v[k].writes && !v[k].stack && l->addr < v[k].addr + v[k].len && l->addr + l->len > v[k].addr)
+			return v[k].index == INSN_NO_REG && v[k].base != INSN_RBP && v[k].base != INSN_RSP
+				       ? v[k].base
+				       : INSN_NO_REG;
+	return INSN_NO_REG;
+}
+
+/*
+ * The write went to another block of the heap than the one that the address was computed from: that is what it was
+ * meant for. 1; 0: it was not so; -1.
+ */
+static int misses_block(struct flow *f, struct inspect *p, const struct insn *i, const struct flow_copy *copy,
+			struct aim *aim, struct err *e)
+{
+	unsigned reg = p->to_copy ? INSN_RDI : register_written_by(i, &f->l);
+	const struct timeline_point *at = p->to_copy ? &copy->entry : &p->at;
+	uint64_t base;
+
+	if (f->trial || !flow_is_heap(f->l.addr) || reg == INSN_NO_REG || !at->pc || !at->hits)
+		return 0;
+	if (flow_base_of_sum(f, at, reg, &base, e))
+		return -1;
+	aim->member = false;
+	return inspect_block(p->copy, base, &aim->meant) && base < aim->meant.lo + aim->meant.len &&
+	       f->l.addr >= aim->meant.lo + aim->meant.len;
+}
+
 /* Was something written that the statement did not mean? FLOW_ENDED: yes, and the chain ends; FLOW_TURNED: yes, and f
  * is about another value. 0: no. */
 static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before,
 		      const char *after, struct err *e)
 {
 	struct flow_copy copy = {0};
-	struct object meant, hit;
-	bool member;
+	struct aim aim = {.member = false};
 	uint64_t base;
+	int got;
 
 	if (p->to_copy) {
 		if (flow_copy_at(f->x, &p->at, &copy, e))
@@ -143,27 +198,21 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 		base = copy.dest;
 	} else {
 		base = flow_base_of_store(i, &f->l);
+		aim.member = flow_assigned_array(p, i, &f->l, &aim.meant);
 	}
-	member = !p->to_copy && flow_assigned_array(p, i, &f->l, &meant);
-	if (!member && base <= SMALL)
-		return 0;
-	member = member || inspect_array(p, base, &meant);
-	if (!member && (!inspect_object(p, base, &meant) || !meant.len || !meant.name[0]))
-		return 0;
-	if (f->l.addr >= meant.lo && f->l.addr < meant.lo + meant.len)
-		return 0;
-	if (!member && (!inspect_object(p, f->l.addr, &hit) || hit.lo == meant.lo || !hit.name[0]))
-		return 0;
-	if (f->l.addr < meant.lo)
+	got = misses(f, p, base, &aim) ? 1 : misses_block(f, p, i, &copy, &aim, e);
+	if (got <= 0)
+		return got;
+	if (f->l.addr < aim.meant.lo)
 		inspect_step(p, STEP_WRITE, name, before, after,
-			     "this wrote in front of %s, and so to %s: it was %s, became %s", meant.name, name, before,
-			     after);
+			     "this wrote in front of %s, and so to %s: it was %s, became %s", aim.meant.name, name,
+			     before, after);
 	else
 		inspect_step(p, STEP_WRITE, name, before, after,
 			     "this wrote past the end of %s (%llu bytes), and so to %s: it was %s, became %s",
-			     meant.name, (unsigned long long)meant.len, name, before, after);
-	if (!f->trial && f->l.addr >= meant.lo + meant.len)
-		f->x->overrun = (struct explain_overrun){p->at, meant.lo, meant.len, f->l.addr, f->x->chain.n};
+			     aim.meant.name, (unsigned long long)aim.meant.len, name, before, after);
+	if (!f->trial && f->l.addr >= aim.meant.lo + aim.meant.len)
+		f->x->overrun = (struct explain_overrun){p->at, aim.meant.lo, aim.meant.len, f->l.addr, f->x->chain.n};
 	if (p->to_copy) {
 		int turned = turn_to_length(f, p, &copy, e);
 
@@ -535,6 +584,8 @@ int flow_memory(struct flow *f, struct err *e)
 		if (late) {
 			int turned = flow_turn_to_index(f, &at, name, e);
 
+			if (!turned)
+				turned = flow_turn_to_pointer(f, &at, name, e);
 			if (turned)
 				return turned < 0 ? -1 : FLOW_ON;
 		}

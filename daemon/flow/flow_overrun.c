@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "chain/condition.h"
+#include "timetravel/cursor_int.h"
 
 /* The index by which the instruction writes to l: the size of an element; 0: it writes by none. */
 static unsigned element_written(const struct insn *i, const struct insn_loc *l)
@@ -62,6 +63,48 @@ bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct i
 	*o = (struct object){.lo = lo, .len = len};
 	snprintf(o->name, sizeof(o->name), "%s", array);
 	return true;
+}
+
+#define SUM_HOPS 4u /* from register to register */
+
+int flow_base_of_sum(struct flow *f, const struct timeline_point *at, unsigned reg, uint64_t *base, struct err *e)
+{
+	struct explain *x = f->x;
+	struct flow one = {.x = x, .tid = x->t.in.seg.tid, .pointer = true, .trial = true};
+	const struct insn_loc *index = NULL;
+	struct user_regs_struct r;
+	struct timeline_point here;
+	struct flow_setter s;
+	int got = SETTER_INSN;
+
+	*base = 0;
+	one.l = (struct insn_loc){.where = INSN_IN_REG, .reg = reg, .len = 8};
+	if (cursor_where(&x->t, &here, e) || cursor_goto_point(&x->t, at, e) || explain_regs(x, one.tid, &r, e))
+		return -1;
+	for (unsigned n = 0; n < SUM_HOPS && got == SETTER_INSN && one.l.where == INSN_IN_REG && !index; n++) {
+		flow_setter_begin(&s);
+		do
+			got = flow_to_setter(&one, &s, e);
+		while (got == SETTER_CALL);
+		if (got < 0)
+			return -1;
+		explain_reopen(x);
+		if (got != SETTER_INSN)
+			break;
+		if (s.origin.effect == INSN_COMPUTES && s.origin.n == 2)
+			index = flow_wrong_one(&one, &s.regs, &s.origin);
+		else if (s.origin.effect != INSN_COPIES)
+			break;
+		one.l = s.origin.from[0];
+	}
+	if (index) {
+		const struct insn_loc *other = &s.origin.from[index == &s.origin.from[0]];
+		uint8_t v[8];
+
+		if (other->len == 8 && flow_read(x, &s.regs, other, v))
+			memcpy(base, v, sizeof(v));
+	}
+	return cursor_goto_point(&x->t, &here, e);
 }
 
 /* Is it a word of the text? */

@@ -25,21 +25,16 @@ static bool read_header(struct explain *x, uint64_t header, struct heap_block *b
 	return !trace_read(cursor_memory(&x->t), header, b, sizeof(*b), &ignored);
 }
 
-static bool is_heap(uint64_t mark)
-{
-	return mark >= SHIM_HEAP_MAIN_ADDR && mark < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
-}
-
 int flow_cross(struct flow *f, struct err *e)
 {
 	struct heap_block b;
 
-	if (is_heap(f->mark) && !(read_header(f->x, f->mark, &b) && b.magic == HEAP_USED))
+	if (flow_is_heap(f->mark) && !(read_header(f->x, f->mark, &b) && b.magic == HEAP_USED))
 		return 0; /* an allocation, perhaps the first, before which there was no memory */
-	if (!is_heap(f->mark) && !flow_is_call(f->x))
+	if (!flow_is_heap(f->mark) && !flow_is_call(f->x))
 		return 0; /* it went over the frame, and began none */
 	f->crossed = true;
-	if (is_heap(f->mark))
+	if (flow_is_heap(f->mark))
 		return cursor_where(&f->x->t, &f->crossing, e);
 	f->ended = true;
 	return 0;

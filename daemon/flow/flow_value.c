@@ -129,6 +129,18 @@ bool flow_was_wrong(const struct flow *f)
 	return f->pointer && !f->number && f->l.len == 8 && v >= LARGE && !is_mapped(f, v);
 }
 
+/* No memory can be there: the upper half of the address space is the kernel's. */
+static bool is_no_address(uint64_t v)
+{
+	return v >> 47 != 0;
+}
+
+/* The number of that many bytes, away from 0 in either direction. */
+static uint64_t magnitude(uint64_t v)
+{
+	return (int64_t)v < 0 ? -v : v;
+}
+
 const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	const struct insn_loc *best = NULL;
@@ -158,6 +170,10 @@ const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_str
 			best = best ? best : &o->from[k]; /* no object, and an offset in it */
 		else if (!mapped && v[k] >= SMALL && other < SMALL)
 			best = &o->from[k];
+		else if (!mapped && !best && is_no_address(v[k]) && magnitude(v[k]) >= LARGE &&
+			 magnitude(other) >= LARGE)
+			best = &o->from[k]; /* neither an address nor an offset in an object; the other may be as wrong
+					     */
 	}
 	return best;
 }
@@ -329,4 +345,9 @@ bool flow_is_stack(struct explain *x, uint64_t addr)
 	struct mapping m;
 
 	return shim_is_stack(addr) || (maps_find(cursor_memory(&x->t), addr, &m) && str_eq(m.path, "[stack]"));
+}
+
+bool flow_is_heap(uint64_t addr)
+{
+	return addr >= SHIM_HEAP_MAIN_ADDR && addr < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
 }
