@@ -41,6 +41,13 @@ struct explain_overrun {
 	size_t steps;
 };
 
+#define EXPLAIN_COMPARED 4u
+/* A variable, not on a stack, that the first condition which was searched compares. */
+struct explain_compared {
+	struct insn_loc place;
+	char name[64];
+};
+
 struct explain {
 	const struct explain_ways *ways;
 	struct rec *rec;
@@ -72,6 +79,9 @@ struct explain {
 	size_t kept; /* flow_birth.c: the steps up to the last copy of the value to an object's memory; 0: none */
 	size_t emptied; /* the same up to the first one that made null a pointer which was not */
 	struct explain_overrun overrun; /* the last one */
+	struct explain_compared compared[EXPLAIN_COMPARED];
+	unsigned ncompared;
+	struct timeline_point compared_at; /* where */
 	enum chain_end end;
 	char *end_text;
 	bool found; /* the chain leads to a cause */

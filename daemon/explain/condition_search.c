@@ -472,6 +472,7 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 	find_owner(p, frozen, owner);
 	failure_compared_place(p, level, expr, &place);
 	failure_unterminated(p, level, expr, &text);
+	flow_note_compared(p, level, expr);
 	inspect_close(p);
 	op_progress(x->ctx, 0.4, "searching for what turned the condition");
 	r = of == CONDITION_OF_OBJECTS ? search_objects(x, expr, frozen ? frozen : expr, owner, bad, e)

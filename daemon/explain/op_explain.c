@@ -193,7 +193,7 @@ static int explain_failure(struct explain *x, struct err *e)
 		explain_end(x, END_UNKNOWN, "%s", e->text);
 		r = 0;
 	}
-	if (!r && because_of_guard(x, e))
+	if (!r && (because_of_guard(x, e) || flow_lost_before(x, e)))
 		return -1;
 	if (!r) {
 		keep_depth(x);

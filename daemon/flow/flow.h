@@ -78,6 +78,13 @@ bool flow_does_to(struct inspect *p, int level, const char *name);
  * has copied the pointer to there from another object, and has taken no reference, is told.
  */
 int flow_tell_count(struct inspect *p, const struct object *o, uint64_t held, struct err *e);
+/* flow_history.c: notes the variables that the condition compares, of a frame of p, for flow_lost_before. */
+void flow_note_compared(struct inspect *p, int level, const char *expr);
+/*
+ * The chain has ended. Has a variable that was noted lost an update of a thread before that? Then the chain leads there
+ * instead. Else it stays as it was. 0; -1. The cursor may stand anywhere afterwards.
+ */
+int flow_lost_before(struct explain *x, struct err *e);
 /*
  * As inspect_look_past, past functions whose only argument is that, also where GDB does not know their arguments. -1,
  * and p is closed.

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* KIND: assertion */
+/* SAYS: this update is lost */
+/* An update of a counter is lost, and others come after it. What the counter is compared with was computed before all of them. */
+#include <assert.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+static long done, wanted;
+static sem_t read_it, wrote_it;
+
+static void add(long n, int slow)
+{
+	long now = done;
+
+	if (slow) {
+		sem_post(&read_it);
+		sem_wait(&wrote_it);
+	}
+	done = now + n; /* BUG */
+}
+
+static void *first(void *arg)
+{
+	for (int i = 0; i < 4; i++)
+		add(10, i == 1);
+	return arg;
+}
+
+static void *second(void *arg)
+{
+	sem_wait(&read_it);
+	add(5, 0);
+	sem_post(&wrote_it);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t[2];
+
+	sem_init(&read_it, 0, 0);
+	sem_init(&wrote_it, 0, 0);
+	wanted = 4 * 10 + 5;
+	pthread_create(&t[0], NULL, first, NULL);
+	pthread_create(&t[1], NULL, second, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	assert(done == wanted);
+	return 0;
+}
