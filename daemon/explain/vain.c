@@ -125,6 +125,35 @@ static int tell_test(struct explain *x, const struct vain *v, const struct reaso
 	return 0;
 }
 
+/*
+ * What it waits for is that a variable becomes another one than when it had read it. 1: told; 0: it waits for something
+ * else, or that is not known; -1.
+ */
+static int tell_change(struct explain *x, const struct vain *v, const struct reason *r, size_t before, struct err *e)
+{
+	struct inspect p = {0};
+	int got = to_test(x, v, r, e);
+
+	if (!got)
+		got = flow_compares_with_itself(x, x->t.in.seg.tid, e);
+	else
+		got = got < 0 ? -1 : 0;
+	if (got <= 0)
+		return got;
+	explain_cut(x, before);
+	got = wake_to_event_of(x, v->thread, v->wait, e);
+	if (!got)
+		got = inspect_open(&p, x, e);
+	if (!got)
+		inspect_step(&p, STEP_WAIT, r->c.text, NULL, NULL,
+			     "thread %u waits here while `%s': it has read the value before, and nothing has changed "
+			     "it since",
+			     v->thread, r->c.text);
+	inspect_close(&p);
+	explain_end(x, END_WAKE_UP, "the change for which thread %u waits has not come", v->thread);
+	return got < 0 ? -1 : !got;
+}
+
 /* The last step becomes the one in front of so many others. */
 static void move_last(struct chain *chain, size_t others)
 {
@@ -213,9 +242,12 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 		cleanup_free char *good = condition_good(&r.c);
 
 		got = condition_turned(x, good, r.good, "", v->bad, NULL, e);
-		if (!got)
+		if (!got) {
+			if (tell_change(x, v, &r, before, e) < 0 && !explain_may_go_on(x, e))
+				got = -1;
 			explain_end(x, END_TRANSITION, "the statement turned what thread %u waits for", v->thread);
-		else if (got > 0)
+		}
+		if (got > 0)
 			got = came_unseen(x, v, &r, &wake, e);
 	}
 	if (got > 0 && wake.n) {

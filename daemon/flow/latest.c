@@ -280,6 +280,68 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
 	return 1;
 }
 
+/* Where in memory, not on a stack, the value of an operand was read; 0: nowhere, or it was computed. Moves. -1: it
+ * failed. */
+static int read_where(struct explain *x, pid_t tid, const struct insn_loc *from, uint64_t *addr, struct err *e)
+{
+	struct flow one = {.x = x, .tid = tid, .l = *from, .trial = true, .to_memory = true};
+	size_t before = x->chain.n;
+	struct user_regs_struct r;
+
+	*addr = 0;
+	for (unsigned n = 0; n < NEAR_STEPS; n++) {
+		struct insn_origin o;
+		uint8_t code[INSN_BYTES];
+		struct insn i;
+		bool ignored;
+		int got;
+
+		if (explain_regs(x, one.tid, &r, e))
+			return -1;
+		if (!flow_read(x, &r, &one.l, one.value))
+			return 0;
+		if (x->ways->flow_on(&one, e))
+			return -1;
+		explain_cut(x, before);
+		explain_reopen(x);
+		if (one.l.where != INSN_IN_MEM)
+			return 0;
+		if (!flow_is_stack(x, one.l.addr)) {
+			*addr = one.l.addr;
+			return 0;
+		}
+		got = flow_last_write(x, one.l.addr, one.l.len, 0, &ignored, e);
+		explain_reopen(x);
+		if (got || x->t.in.seg.tid != cursor_now(&x->t, one.tid))
+			return got < 0 ? -1 : 0;
+		if (explain_regs(x, one.tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) ||
+		    explain_insn(x, &r, code, &i, e))
+			return 0;
+		insn_origin(&i, &one.l, &o);
+		if (o.effect != INSN_COPIES)
+			return 0;
+		one.l = o.from[0];
+	}
+	return 0;
+}
+
+int flow_compares_with_itself(struct explain *x, pid_t tid, struct err *e)
+{
+	uint64_t addr[2] = {0};
+	struct timeline_point at;
+	struct insn_origin o;
+	int r = flow_to_comparison(x, tid, &o, e);
+
+	if (r || o.n != 2)
+		return r < 0 ? -1 : 0;
+	if (cursor_where(&x->t, &at, e))
+		return -1;
+	for (unsigned k = 0; k < 2; k++)
+		if (cursor_goto_point(&x->t, &at, e) || read_where(x, tid, &o.from[k], &addr[k], e))
+			return -1;
+	return addr[0] && addr[0] == addr[1];
+}
+
 /* ---- what is written between a reading and a writing ---- */
 
 static int tell_lost(struct flow *f, uint32_t reader, struct err *e)
