@@ -443,6 +443,7 @@ uint64_t xlate_enter(struct xlate *x, uint64_t pc)
 		x->back = c->cur;
 		emit_report_back(x, c);
 		emit_back(x, c);
+		xlate_note_back(x);
 	}
 	raw2(SYS_arch_prctl, ARCH_SET_GS, x);
 	return code_for(x, pc);

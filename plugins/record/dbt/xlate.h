@@ -126,6 +126,11 @@ uint64_t xlate_original(const struct xlate *x, uint64_t code);
  * has called, to which `ret` leads. Valid until that code calls the recorder again.
  */
 const void *xlate_caller(const void *ret);
+/*
+ * Is that where the calls of the recorder return to in this process's translated code, or did so in code that is freed?
+ * Such calls leave it in dead words of the stack, where the original code leaves the return address in the program.
+ */
+int xlate_was_back(uint64_t addr);
 /* Pairs of words: an address of translated code, and of the instruction that it is a copy of. *n: how many. */
 const uint64_t *xlate_marks(const struct xlate *x, const uint32_t **n);
 /* The thread has left the translated code. NULL is fine. */

@@ -136,6 +136,7 @@ void emit_ret(struct xlate *x, struct cache *c, const struct insn *i);
 void emit_native(struct xlate *x, struct cache *c, uint64_t pc);
 /* After it: the stack is as if it had returned by itself. */
 void emit_back(struct xlate *x, struct cache *c);
+void xlate_note_back(const struct xlate *x); /* for xlate_was_back */
 /* In the place of the exit at s: counts, looks at the filter's word, and mostly goes on at once. */
 void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const struct xlate_filter *f);
 

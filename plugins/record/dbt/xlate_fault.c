@@ -12,6 +12,9 @@
 
 /* Bytes, of what a branch, call or return becomes, up to its last access to the program's memory. */
 #define LONGEST 64u
+#define BACKS 64u /* remembered, of all threads: the last ones */
+
+static uint64_t backs[BACKS];
 
 void emit_mark(struct xlate *x, const struct cache *c, const uint8_t *p)
 {
@@ -56,4 +59,20 @@ const void *xlate_caller(const void *ret)
 	    x->self != (uint64_t)x || x->back != ret)
 		return ret;
 	return (const void *)x->native_ret;
+}
+
+void xlate_note_back(const struct xlate *x)
+{
+	static uint32_t next;
+
+	__atomic_store_n(&backs[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % BACKS], (uint64_t)x->back,
+			 __ATOMIC_RELAXED);
+}
+
+int xlate_was_back(uint64_t addr)
+{
+	for (uint32_t i = 0; i < BACKS; i++)
+		if (addr && __atomic_load_n(&backs[i], __ATOMIC_RELAXED) == addr)
+			return 1;
+	return 0;
 }

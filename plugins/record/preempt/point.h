@@ -10,7 +10,8 @@
  * Not all of this identifies the place: dead registers and stack slots hold what the shim or the kernel left there,
  * which differs between recording and replay. What has changed in the computation has been written by the program: so
  * in a replay (seek.h) the words that change must be as recorded. Of the moments at which they are, the place is the
- * one at which the fewest of the other words differ. If all of this is equal at two moments, either is taken.
+ * one at which the fewest of the other words differ, without those where the replay's translated code has left an
+ * address of its own. If all of this is equal at two moments, either is taken.
  */
 #ifndef FRED_RECORD_POINT_H
 #define FRED_RECORD_POINT_H
