@@ -89,7 +89,7 @@ const char *const functions_names[] = {
 
 const size_t functions_count = sizeof(functions_names) / sizeof(functions_names[0]);
 
-const struct function functions[] = {
+const struct function_outputs functions[] = {
 #define X(name, out, does) {out, does},
 	FUNCTIONS(X)
 #undef X

@@ -18,17 +18,17 @@ enum {
 	FUNCTION_TELLS_ITEMS = -4 /* the same, but not the part of an item at the end of the file */
 };
 
-struct function {
+struct function_outputs {
 	uint8_t out; /* a bit for each argument at which it writes */
 	int8_t does;
 };
 
 extern const char *const functions_names[]; /* by number */
-extern const struct function functions[];
+extern const struct function_outputs functions[];
 extern const size_t functions_count;
 
-#define FUNCTIONS_WRITTEN_LEAST 256u /* bytes that a call whose outputs are not known may have written at an argument  \
-				      */
+/* So many bytes a call whose outputs are not known may have written at an argument. */
+#define FUNCTIONS_WRITTEN_LEAST 256u
 
 /* Is this the name of one with FUNCTION_OUTPUTS? */
 bool functions_is_system_call(const char *name);
