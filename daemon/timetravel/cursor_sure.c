@@ -3,8 +3,8 @@
  * cursor_sure.c: moves that do not depend on each hit of a debug register: a processor may miss one, on a virtual
  * machine at least. Backwards, what is watched must hold, after the last change that was found, what it holds where the
  * search began; forwards, before the first one. Where it does not, the move is made again. The kernel changes memory
- * without a hit, too: then the second one ends at the same place. Forwards, no value tells of a missed read, nor of a
- * missed change at which a condition is to be evaluated: such a move is made twice.
+ * without a hit, too: then the second one ends at the same place. No value tells of a missed read, nor, forwards, of a
+ * missed change at which a condition is to be evaluated: such a move is made twice, if that is short.
  */
 #define LOG_DOMAIN "cursor"
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "timetravel/mark.h"
 
 #define TRIES 3
+#define SURE_S 1.0 /* of recorded time, that is replayed again to make sure */
 
 /* Is every change of what this slot watches a stop? */
 static bool stops_each_time(const struct cursor *t, const struct group_slot *s)
@@ -26,6 +27,22 @@ static bool has_words(const struct cursor *t)
 {
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
 		if (stops_each_time(t, &t->breaks.watch[i]))
+			return true;
+	return false;
+}
+
+/* Is the way from event a to the end of the segment after event b short? */
+static bool is_short(struct cursor *t, uint64_t a, uint64_t b)
+{
+	uint64_t end = b < cursor_total(t) ? b + 1 : cursor_total(t);
+
+	return cursor_seconds(t, end) - cursor_seconds(t, a) <= SURE_S;
+}
+
+static bool has_accesses(const struct cursor *t)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (t->breaks.watch[i].kind && t->breaks.watch[i].kind != GROUP_WRITE)
 			return true;
 	return false;
 }
@@ -57,6 +74,13 @@ static int go_back_to(struct cursor *t, const struct timeline_point *p, const st
 	return 0;
 }
 
+/* Could a read have been missed? */
+static bool is_for_twice(struct cursor *t, const struct stop *stop, uint64_t from)
+{
+	return stop->kind != STOP_LIMIT && stop->kind != STOP_INTERRUPT && has_accesses(t) &&
+	       is_short(t, cursor_event(t), from);
+}
+
 int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e)
 {
 	struct mark from, at = {0}, before = {0};
@@ -73,13 +97,14 @@ int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e
 
 		if (!r && stop->kind == STOP_BEGIN)
 			breaks_look(&t->breaks, cursor_memory(t), &t->at_stop);
-		if (r ? e->kind != ERR_INTERNAL || tries == TRIES : agrees(t, stop, &here))
+		if (r ? e->kind != ERR_INTERNAL || tries == TRIES
+		      : agrees(t, stop, &here) && !is_for_twice(t, stop, from.event))
 			return r;
 		if (!r && (mark_take(t, &at, e) || cursor_where(t, &p, e)))
 			return -1;
 		if (!r && ((again && mark_same(&at, &before)) || tries == TRIES))
 			return 0;
-		log_warn("what is watched changed after the last change that was seen: once more");
+		log_info("what is watched may have been met after the last stop that was seen: once more");
 		if (mark_goto(t, &from, &exact, r ? &why : e))
 			return -1;
 		if (!exact)
@@ -88,8 +113,6 @@ int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e
 		before = at;
 	}
 }
-
-#define SURE_S 1.0 /* of recorded time, that is replayed again to make sure */
 
 struct forth {
 	pid_t tid; /* for cursor_run_within_few */
@@ -136,14 +159,6 @@ static bool same_words(const struct cursor *t, const struct breaks_words *a, con
 		if (stops_each_time(t, &t->breaks.watch[i]) && memcmp(a->v[i], b->v[i], sizeof(a->v[i])) != 0)
 			return false;
 	return true;
-}
-
-/* Is the way from event a to the end of the segment after event b short? */
-static bool is_short(struct cursor *t, uint64_t a, uint64_t b)
-{
-	uint64_t end = b < cursor_total(t) ? b + 1 : cursor_total(t);
-
-	return cursor_seconds(t, end) - cursor_seconds(t, a) <= SURE_S;
 }
 
 /* The words before the change at which it stands, in this segment, and back again. */
