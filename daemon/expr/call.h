@@ -91,6 +91,7 @@ void calls_no_still(struct calls *c);
 struct call_guard {
 	pid_t copy;
 	uint64_t limit_ns, cpu_from, slept_ns, seen;
+	uint64_t used_ns; /* of the limit, when it was seen */
 	bool asleep; /* it was, when it was seen */
 	bool ended, overran;
 	struct err why;

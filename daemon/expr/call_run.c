@@ -260,27 +260,33 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[
 	return r;
 }
 
-static void guard_tick(void *ctx)
+/* How busy the processors are decides nothing: GDB's own time begins anew as long as the call comes nearer to its
+ * limit. */
+static bool guard_tick(void *ctx)
 {
 	struct call_guard *c = ctx;
-	uint64_t futex, cpu, now = clock_ns();
+	uint64_t futex, cpu = c->cpu_from, used, was = c->used_ns, now = clock_ns();
 	enum blocked b;
 
 	if (c->ended)
-		return;
+		return false;
 	b = blocked_now(c->copy, c->copy, &futex);
 	c->slept_ns += b && c->asleep ? now - c->seen : 0;
 	c->asleep = b != BLOCKED_NOT;
 	c->seen = now;
-	if (c->limit_ns &&
-	    (c->slept_ns >= c->limit_ns || (!trace_cpu_ns(c->copy, &cpu, NULL) && cpu - c->cpu_from >= c->limit_ns)))
+	if (trace_cpu_ns(c->copy, &cpu, NULL))
+		cpu = c->cpu_from;
+	used = cpu - c->cpu_from > c->slept_ns ? cpu - c->cpu_from : c->slept_ns;
+	c->used_ns = used > was ? used : was;
+	if (c->limit_ns && used >= c->limit_ns)
 		c->overran = err_set(&c->why, ERR_NOT_FOUND, "the call did not return");
 	else if (b == BLOCKED_UNTIL_WOKEN && blocked_for_good(c->copy, c->copy))
 		never_woken(c->copy, futex, &c->why);
 	else
-		return;
+		return c->limit_ns && used > was;
 	c->ended = true;
 	kill(c->copy, SIGKILL);
+	return false;
 }
 
 void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms)

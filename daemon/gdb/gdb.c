@@ -212,7 +212,7 @@ void gdb_free(struct gdb *g)
 	free(g);
 }
 
-void gdb_tick(struct gdb *g, void (*tick)(void *ctx), void *ctx)
+void gdb_tick(struct gdb *g, bool (*tick)(void *ctx), void *ctx)
 {
 	mi_conn_tick(g->conn, tick, ctx);
 }

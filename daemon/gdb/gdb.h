@@ -58,8 +58,8 @@ static inline void gdb_free_p(struct gdb **g)
 const char *gdb_dead(const struct gdb *g);
 /* -1 with ERR_INTERNAL when it cannot be used any more. */
 int gdb_check(const struct gdb *g, struct err *e);
-/* Called from time to time while a command is not answered; NULL: nothing is. It must not send GDB anything. */
-void gdb_tick(struct gdb *g, void (*tick)(void *ctx), void *ctx);
+/* mi_conn_tick. */
+void gdb_tick(struct gdb *g, bool (*tick)(void *ctx), void *ctx);
 
 /*
  * Attaches: all threads stop where they are (in a system call, or in a job-control stop) and execute

@@ -36,7 +36,7 @@ struct mi_conn {
 	size_t scanned; /* bytes at the head of `in` known to hold no line end */
 	int64_t token;
 	bool eof;
-	void (*tick)(void *ctx);
+	bool (*tick)(void *ctx);
 	void *tick_ctx;
 	char dead[256]; /* why it is of no use any more; empty: it lives */
 };
@@ -334,22 +334,25 @@ static int give_up(struct mi_conn *c, const char *cmd, int64_t token, int timeou
 	return err_set(e, ERR_TIMEOUT, "GDB is gone: %s", c->dead);
 }
 
-void mi_conn_tick(struct mi_conn *c, void (*tick)(void *ctx), void *ctx)
+void mi_conn_tick(struct mi_conn *c, bool (*tick)(void *ctx), void *ctx)
 {
 	c->tick = tick;
 	c->tick_ctx = ctx;
 }
 
 /* As read_result; meanwhile there are ticks. */
-static int await_result(struct mi_conn *c, int64_t token, int64_t deadline, struct mi_reply *r, struct err *e)
+static int await_result(struct mi_conn *c, int64_t token, int timeout_ms, struct mi_reply *r, struct err *e)
 {
+	int64_t deadline = now_ms() + timeout_ms;
+
 	for (;;) {
 		int64_t slice = now_ms() + TICK_MS;
 		int w = read_result(c, token, c->tick && slice < deadline ? slice : deadline, r, e);
 
 		if (w <= 0 || !c->tick || slice >= deadline)
 			return w;
-		c->tick(c->tick_ctx);
+		if (c->tick(c->tick_ctx))
+			deadline = now_ms() + timeout_ms;
 	}
 }
 
@@ -368,7 +371,7 @@ int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_re
 	line = str_fmt("%lld%s\n", (long long)token, cmd);
 	w = send_all(c, line, strlen(line), deadline, e);
 	if (!w)
-		w = await_result(c, token, deadline, r, e);
+		w = await_result(c, token, timeout_ms, r, e);
 	if (w > 0)
 		return give_up(c, cmd, token, timeout_ms, r, e);
 	if (w < 0)

@@ -46,8 +46,11 @@ const char *mi_conn_dead(const struct mi_conn *c);
  *     died or talks nonsense.
  */
 int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_reply *r, struct err *e);
-/* Called from time to time while GDB has not answered a command; NULL: nothing is. It must not send GDB anything. */
-void mi_conn_tick(struct mi_conn *c, void (*tick)(void *ctx), void *ctx);
+/*
+ * Called from time to time while GDB has not answered a command; NULL: nothing is. It must not send GDB anything. true:
+ * what GDB waits for has a limit of its own, which has come nearer: the command's time begins anew.
+ */
+void mi_conn_tick(struct mi_conn *c, bool (*tick)(void *ctx), void *ctx);
 /*
  * Reads until an exec record of this class ("stopped") has come, unless r->async already holds one.
  * *out is borrowed from r. Returns 0 or -1 as above; a missed deadline kills nothing here.

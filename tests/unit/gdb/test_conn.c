@@ -213,6 +213,33 @@ static void test_dies_in_command(void **state)
 	}
 }
 
+#define TICKS 25 /* at 50 ms: more than the time of the command */
+
+static bool tick(void *ctx)
+{
+	int *left = ctx;
+
+	if (!--*left)
+		kill(gdb_pid(), SIGCONT);
+	return true;
+}
+
+/* What it waits for goes on, and has a limit of its own: it may take longer than the command's time. */
+static void test_waits_for_progress(void **state)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	struct err e;
+	struct mi_conn *c = fake(READY "kill -STOP $$; echo '1^done'; read x", TIMEOUT_MS, &e);
+	int left = TICKS;
+
+	(void)state;
+	assert_non_null(c);
+	mi_conn_tick(c, tick, &left);
+	assert_int_equal(mi_conn_cmd(c, "-x", 1000, &r, &e), 0);
+	assert_true(left <= 0);
+	mi_conn_free(c);
+}
+
 static void test_nonsense(void **state)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
@@ -290,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_start_failures), cmocka_unit_test(test_dies_in_command),
 		cmocka_unit_test(test_nonsense),       cmocka_unit_test(test_stops_reading),
 		cmocka_unit_test(test_closed_input),   cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_waits_for_progress),
 	};
 
 	return cmocka_run_group_tests_name("gdb-conn", tests, NULL, NULL);
