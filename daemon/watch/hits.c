@@ -66,6 +66,7 @@ static enum likeness compare(struct segment *s, const struct segment_search *d, 
 }
 
 #define REP_SLOT 2 /* segment.h uses those before */
+#define REP_SLICE_NS 100000000u /* after which it is looked whether it is still there */
 
 /* Of a `rep` that begins with *regs, and comes to *now: the address of the last byte that it has written there. 0: it
  * does not. */
@@ -88,17 +89,29 @@ static uint64_t last_written(const struct user_regs_struct *regs, const struct u
 static int is_in_rep(struct segment *s, const struct segment_search *d, const struct expr *x,
 		     struct user_regs_struct *regs, struct err *e)
 {
-	uint64_t at = last_written(regs, &d->r.after);
+	static const struct trace_limit limit = {.wall_ns = REP_SLICE_NS};
+	uint64_t at = last_written(regs, &d->r.after), pc = regs->rip;
 	struct trace_stop stop;
 
 	if (!at || !has_truth(s, x, &d->before))
 		return NO;
-	if (trace_set_watch(&s->held, REP_SLOT, at, 1, e) || trace_cont(&s->held, s->sig, NULL, &stop, e))
+	if (trace_set_watch(&s->held, REP_SLOT, at, 1, e))
 		return -1;
-	s->sig = stop.why == TRACE_SIGNAL ? stop.info.si_signo : 0;
-	if (!s->held.alive)
-		return NO;
-	if (trace_clear(&s->held, REP_SLOT, e) || trace_get_regs(&s->held, regs, e))
+	do {
+		if (trace_cont(&s->held, s->sig, &limit, &stop, e))
+			return -1;
+		s->sig = stop.why == TRACE_SIGNAL ? stop.info.si_signo : 0;
+		if (!s->held.alive)
+			return NO;
+		if (trace_get_regs(&s->held, regs, e))
+			return -1;
+		/* it writes there for certain, unless a signal ends it before */
+		if (regs->rip != pc && !s->sig && !(stop.slots & 1u << REP_SLOT))
+			return err_set(e, ERR_INTERNAL,
+				       "the debug registers of this processor have missed what a string instruction "
+				       "writes: try again");
+	} while (stop.why == TRACE_TIMEOUT);
+	if (trace_clear(&s->held, REP_SLOT, e))
 		return -1;
 	return stop.slots & 1u << REP_SLOT ? (int)compare(s, d, x, regs) : NO;
 }
