@@ -2,6 +2,7 @@
 """altered.py: functions that the compiler has given another way to be called than the source says (altered.h). For GDB as the daemon
 uses it, and as fredctl's user does (cli/gdb/calls.py).
 """
+import collections
 import re
 
 import gdb
@@ -260,16 +261,18 @@ class Calls:
 
     def __init__(self, refuse):
         self.refuse, self.known = refuse, {}
+        # Python is not asked while the program runs: it would swallow a Ctrl-C
+        self.changes = collections.deque([], 1)
         gdb.events.inferior_call.connect(self.note)
         for event in (gdb.events.new_objfile, gdb.events.clear_objfiles):
-            event.connect(self.forget)
-
-    def forget(self, _):
-        self.known = {}
+            event.connect(self.changes.append)
 
     def note(self, event):
         if not isinstance(event, gdb.InferiorCallPreEvent):
             return
+        if self.changes:
+            self.changes.clear()
+            self.known = {}
         if event.address not in self.known:
             self.known[event.address] = self.ask(event.address)
         self.refuse(self.known[event.address] or "")
