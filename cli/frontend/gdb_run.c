@@ -154,12 +154,14 @@ static void relay_to(struct bridge *b, int fd)
 }
 
 /* Runs while GDB has the connection, and then until GDB ends, since the worker may have gone first. */
-static void serve(struct bridge *b, bool mi, int listener)
+static void serve(struct bridge *b, bool mi, int *listener)
 {
-	int fd = bridge_accept(b, listener, b->gdb);
+	int fd = bridge_accept(b, *listener, b->gdb);
 
-	if (fd < 0)
+	if (fd < 0) { /* GDB would wait for ever for an answer from a connection that nobody accepts */
+		close(steal_fd(listener));
 		return;
+	}
 	if (mi)
 		bridge_copy(b, fd);
 	else
@@ -238,7 +240,7 @@ static void tell_library_dir(const char *dir, const char *sysroot, struct strv *
 }
 
 /* One GDB, from its start to its end. 1: another one is to go on. */
-static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int listener, const char *path, int *code,
+static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int *listener, const char *path, int *code,
 		   struct err *e)
 {
 	cleanup_strv struct strv sources = {0}, notes = {0};
@@ -269,7 +271,7 @@ static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int 
 		r = start(b, how, &argv, &filter, e);
 	if (!r) {
 		if (how->state)
-			r = serve_on(b, how->second, listener, &prompted, e);
+			r = serve_on(b, how->second, *listener, &prompted, e);
 		else
 			serve(b, how->mi, listener);
 		status = wait_for(b->gdb);
@@ -303,7 +305,7 @@ int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *
 	if (listener < 0)
 		return -1;
 	for (bool first = true; first || r > 0; first = false) {
-		r = run_one(b, how, first, listener, path, code, e);
+		r = run_one(b, how, first, &listener, path, code, e);
 		terminal_restore(&terminal);
 	}
 	unlink(path);
