@@ -307,3 +307,41 @@ int imports_find(struct imports *m, pid_t pid, uint64_t slot)
 	found = table_find(&m->slots, slot);
 	return found ? (int)found->name - 1 : -1;
 }
+
+/* ---- calls ---- */
+
+#define CODE_BYTES 12
+
+/* jmp or call by a word at a fixed distance: its address; 0: it is none. */
+static uint64_t slot_of(const uint8_t *code, uint64_t pc, uint8_t modrm)
+{
+	int32_t distance;
+	unsigned at = code[0] == 0xf2; /* bnd */
+
+	if (code[at] != 0xff || code[at + 1] != modrm)
+		return 0;
+	memcpy(&distance, code + at + 2, sizeof(distance));
+	return pc + at + 2 + sizeof(distance) + (uint64_t)(int64_t)distance;
+}
+
+uint64_t imports_slot_called(pid_t pid, uint64_t pc)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t code[CODE_BYTES];
+	int32_t distance;
+	uint64_t to;
+	unsigned at;
+	struct err ignored;
+
+	if (trace_read(pid, pc, code, sizeof(code), &ignored))
+		return 0;
+	at = code[0] == 0xf2;
+	if (code[at] != 0xe8)
+		return slot_of(code, pc, 0x15);
+	memcpy(&distance, code + at + 1, sizeof(distance));
+	to = pc + at + 1 + sizeof(distance) + (uint64_t)(int64_t)distance;
+	if (trace_read(pid, to, code, sizeof(code), &ignored))
+		return 0;
+	at = memcmp(code, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
+	return slot_of(code + at, to + at, 0x25);
+}

@@ -40,6 +40,9 @@ void imports_forget(struct imports *m);
  */
 int imports_find(struct imports *m, pid_t pid, uint64_t slot);
 
+/* The word by which the call at pc reaches a function of another file; 0: it does not. */
+uint64_t imports_slot_called(pid_t pid, uint64_t pc);
+
 /* Reads all files that are mapped. Then m->known is up to date. */
 int imports_read(struct imports *m, pid_t pid, struct err *e);
 

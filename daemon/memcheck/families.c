@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "trace/trace.h"
 
-#define CODE_BYTES 12
 #define SLOT_BYTES 8
 
 /* X(symbol, family) */
@@ -82,41 +81,6 @@ static bool is_cxx_library(const char *path)
 	return str_starts(name, "libstdc++.") || str_starts(name, "libc++.") || str_starts(name, "libc++abi.");
 }
 
-/* jmp or call by a word at a fixed distance: its address; 0: it is none. */
-static uint64_t slot_of(const uint8_t *code, uint64_t pc, uint8_t modrm)
-{
-	int32_t distance;
-	unsigned at = code[0] == 0xf2; /* bnd */
-
-	if (code[at] != 0xff || code[at + 1] != modrm)
-		return 0;
-	memcpy(&distance, code + at + 2, sizeof(distance));
-	return pc + at + 2 + sizeof(distance) + (uint64_t)(int64_t)distance;
-}
-
-/* The word by which the call at pc reaches a function of another file; 0: it does not. */
-static uint64_t slot_called(pid_t pid, uint64_t pc)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint8_t code[CODE_BYTES];
-	int32_t distance;
-	uint64_t to;
-	unsigned at;
-	struct err ignored;
-
-	if (trace_read(pid, pc, code, sizeof(code), &ignored))
-		return 0;
-	at = code[0] == 0xf2;
-	if (code[at] != 0xe8)
-		return slot_of(code, pc, 0x15);
-	memcpy(&distance, code + at + 1, sizeof(distance));
-	to = pc + at + 1 + sizeof(distance) + (uint64_t)(int64_t)distance;
-	if (trace_read(pid, to, code, sizeof(code), &ignored))
-		return 0;
-	at = memcmp(code, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
-	return slot_of(code + at, to + at, 0x25);
-}
-
 static const struct family_call *call_at(struct families *f, pid_t pid, uint64_t pc)
 {
 	struct family_call *c = table_find(&f->calls, pc);
@@ -126,7 +90,7 @@ static const struct family_call *call_at(struct families *f, pid_t pid, uint64_t
 
 	if (c)
 		return c;
-	slot = slot_called(pid, pc);
+	slot = imports_slot_called(pid, pc);
 	name = slot ? imports_find(&f->imports, pid, slot) : -1;
 	c = table_add(&f->calls, pc);
 	c->family = name < 0 ? FAMILY_UNKNOWN : (enum family)families[name];

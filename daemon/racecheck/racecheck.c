@@ -315,9 +315,10 @@ static struct moment here(struct racecheck *r)
 static void own(struct racecheck *r, uint64_t at, uint64_t len)
 {
 	const struct instrument_stack *s = r->i.stack;
+	const struct instrument_frame *f = racecheck_call(r);
 
 	shadow_drop(&r->owned, at, len);
-	if (!s->n || racecheck_is_program(r, s->v[s->n - 1].pc))
+	if (!s->n || f == &s->v[s->n - 1] || (f && gives_is_call(&r->gives, r->i.t->pid, f->pc)))
 		return;
 	for (uint64_t k = at & ~7ull; k < at + (len < OWNED_MAX ? len : OWNED_MAX); k += 8)
 		mark(&r->owned, k);
@@ -431,6 +432,7 @@ static void unmapped(void *ctx, struct instrument *i)
 
 	modules_forget(&r->rules.modules, i->t->pid);
 	imports_forget(&r->imports);
+	gives_forget(&r->gives);
 }
 
 /*
@@ -538,6 +540,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 	shadow_init(&r->owned);
 	shadow_init(&r->released);
 	imports_init(&r->imports, copies, sizeof(copies) / sizeof(copies[0]));
+	gives_init(&r->gives);
 	paths_init(&r->paths);
 	rules_init(&r->rules, rec);
 	stacks_number(&r->stacks, NULL, 0);
@@ -566,6 +569,7 @@ void racecheck_fini(struct racecheck *r)
 	shadow_fini(&r->owned);
 	shadow_fini(&r->released);
 	imports_fini(&r->imports);
+	gives_fini(&r->gives);
 	paths_fini(&r->paths);
 	rules_fini(&r->rules);
 	stacks_fini(&r->stacks);

@@ -10,6 +10,7 @@
 #include "instrument/imports.h"
 #include "instrument/instrument.h"
 #include "instrument/stacks.h"
+#include "racecheck/gives.h"
 #include "racecheck/kernel.h"
 #include "racecheck/names.h"
 #include "racecheck/paths.h"
@@ -88,6 +89,7 @@ struct racecheck {
 	struct race_thread *threads; /* by ordinal */
 	struct timeline *tl; /* borrowed */
 	struct imports imports; /* functions that copy memory */
+	struct gives gives;
 	struct shadow owned; /* of the heap: which words libc has for itself */
 	struct shadow released; /* which words were written by an atomic operation that is not relaxed */
 	uint32_t process; /* whose log the last event was in */

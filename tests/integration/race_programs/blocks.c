@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-static char *block;
+static char *block, *text; /* text: allocated by libc for the program */
 static char from[64];
 
 /* By luck it comes later: nothing says so. */
@@ -28,6 +28,7 @@ static void *writes_out(void *arg)
 {
 	nap(10);
 	fprintf(stderr, "%d %.40s\n", 1, block); /* RACE: - */
+	fputs(text, stderr); /* RACE: - */
 	return arg;
 }
 
@@ -42,6 +43,7 @@ static void *frees(void *arg)
 {
 	nap(40);
 	free(block); /* RACE: - */
+	free(text); /* RACE: - */
 	return arg;
 }
 
@@ -51,6 +53,7 @@ int main(void)
 	pthread_t t[4];
 
 	block = malloc(64); /* ALLOC */
+	text = strdup("text\n"); /* ALLOC */
 	for (int i = 0; i < 4; i++)
 		pthread_create(&t[i], NULL, f[i], NULL);
 	for (int i = 0; i < 4; i++)
