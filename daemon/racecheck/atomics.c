@@ -142,7 +142,7 @@ static bool is_template(const struct token *k, struct scan *t)
 		n = next(&ahead);
 		deep += is(&n, "<") ? 1 : is(&n, ">") ? -1 : 0;
 	} while (n.n && deep > 0);
-	if (!n.n || !is(&n, ">"))
+	if (!n.n || deep || !is(&n, ">")) /* #include <atomic> has no parameters */
 		return false;
 	*t = ahead;
 	return true;

@@ -56,6 +56,8 @@ static const struct line lines[] = {
 
 static void names(void **state)
 {
+	static const char included[] =
+		"#include <atomic>\n#include <thread>\nstatic int plain;\nstd::atomic<int> after;\n";
 	struct atomics a = {0}, none = {0};
 
 	(void)state;
@@ -69,6 +71,10 @@ static void names(void **state)
 	/* of a header */
 	assert_true(atomics_line(&none, &a, "counted++", 9, NULL));
 	assert_false(atomics_line(&none, NULL, "counted++", 9, NULL));
+	atomics_scan(&none, included, strlen(included));
+	assert_false(atomics_line(&none, NULL, "plain++", 7, NULL));
+	assert_true(atomics_line(&none, NULL, "after++", 7, NULL));
+	atomics_fini(&none);
 	atomics_fini(&a);
 }
 
