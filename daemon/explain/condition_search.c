@@ -338,6 +338,13 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	return r;
 }
 
+/* Has the function, whose statement the chain has come to, set a variable of its own? That is no object. */
+static bool is_own_variable(const struct explain *x, const struct transition *t, const char *owner)
+{
+	return (*owner || !x->ncompared) &&
+	       chain_same_place(x->chain.v[x->chain.n - 1].location, t->step.location, false);
+}
+
 /* As search, with values of the frame's variables in their places. */
 static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad,
 			  struct err *e)
@@ -352,7 +359,7 @@ static int search_objects(struct explain *x, const char *expr, const char *froze
 		got = watch_in_between(x, frozen, bad, &t, e);
 	if (got < 0 && e->kind == ERR_CANCELLED)
 		return -1;
-	if (!t.found || has_no_value(&t) || !has_line(&t) || !is_alive(&t, owner)) {
+	if (!t.found || has_no_value(&t) || !has_line(&t) || !is_alive(&t, owner) || is_own_variable(x, &t, owner)) {
 		drop_transition(&t);
 		return 1;
 	}

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "chain/condition.h"
 #include "chain/inspect.h"
 #include "explain/condition_search.h"
 #include "explain/failure.h"
@@ -33,6 +34,33 @@ static char *returned(const struct inspect *p, bool constant)
 	return expr;
 }
 
+/*
+ * The chain ends at the statement `last`, of which nothing is known but the condition around it: that is told. 0; 1:
+ * there is none, or its branch is not met; -1.
+ */
+static int tell_condition(struct explain *x, const struct timeline_point *last, struct err *e)
+{
+	struct condition c = {0};
+	struct inspect p = {0};
+	int r;
+
+	if (cursor_goto_point(&x->t, last, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	condition_at(&p, p.user, condition_around, &c);
+	inspect_close(&p);
+	r = c.text && !c.chooses && !c.lost ? because_to_branch(x, &c, e) : 1;
+	if (!r)
+		r = inspect_open(&p, x, e);
+	if (!r)
+		inspect_step(&p, STEP_TEST, c.text, NULL, NULL, "this found that `%s' was %s", c.text,
+			     c.negated ? "false" : "true");
+	inspect_close(&p);
+	condition_fini(&c);
+	return r;
+}
+
 /* The status was made by a statement: its condition, or what it returns, turned somewhere. */
 static int why_status(struct explain *x, struct err *e)
 {
@@ -58,10 +86,14 @@ static int why_status(struct explain *x, struct err *e)
 	} else {
 		r = because_of_condition(x, &p, p.user, false, CONDITION_OF_OBJECTS, e);
 	}
+	if (r > 0)
+		r = tell_condition(x, &last, e);
 	if (r < 0)
 		return -1;
 	if (r)
 		explain_end_instead(x, end, "%s", text);
+	else if (!x->end)
+		explain_end(x, END_DECIDED, "why that was so is not known");
 	return 0;
 }
 

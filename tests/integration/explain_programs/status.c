@@ -6,7 +6,7 @@ static int failed;
 
 static __attribute__((noinline)) void check(int i)
 {
-	if (i == 3)
+	if (i == 3) /* BUG */
 		failed = 1; /* BUG */
 }
 
