@@ -188,17 +188,19 @@ static int tell_conflict(struct explain *x, const struct explain_compared *c, co
 	cleanup_free char *first = NULL, *second = NULL;
 
 	if (stale) {
-		first = str_fmt("thread %u wrote %s here, made of what it had read before another thread wrote it",
-				later->thread, c->name);
-		second = str_fmt("thread %u wrote it here, between the read and the write of thread %u: this update is "
+		first = str_fmt("thread %u wrote %s here, made of what it had read before thread %u wrote it",
+				later->thread, c->name, earlier->thread);
+		second = str_fmt("thread %u wrote %s here, between the read and the write of thread %u: this update is "
 				 "lost",
-				 earlier->thread, later->thread);
+				 earlier->thread, c->name, later->thread);
 	} else {
-		first = str_fmt("thread %u took back here what it had changed of %s", later->thread, c->name);
-		second = str_fmt("thread %u set it here, after thread %u had changed it and before it took that back: "
-				 "the first change is lost",
-				 earlier->thread, later->thread);
+		first = str_fmt("thread %u took back here what it had changed of %s before", later->thread, c->name);
+		second =
+			str_fmt("thread %u set %s here, after thread %u had changed it and before that thread took the "
+				"change back: the first change is lost",
+				earlier->thread, c->name, later->thread);
 	}
+	strv_fini(&x->notes); /* they are about the steps that go */
 	explain_cut(x, 1);
 	explain_reopen(x);
 	if (tell(x, later, c->name, first, e) || tell(x, earlier, c->name, second, e))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* KIND: assertion */
-/* SAYS: the first change is lost */
+/* SAYS: set table[1].users here, after thread 2 had changed it */
 /* A count is set to 0 by another thread while one has counted itself in. */
 #include <assert.h>
 #include <pthread.h>
