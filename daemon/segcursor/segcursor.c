@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* segcursor.c: see segcursor.h: entering a segment, and steps in it. segcursor_forth.c runs on,
  * segcursor_back.c goes back. */
+#define LOG_DOMAIN "segcursor"
 #include "segcursor/segcursor.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "segcursor/segcursor_int.h"
 #include "visibility/shim_frames.h"
 
@@ -114,6 +116,7 @@ int segcur_enter_any(struct segcur *in, struct target *t, uint64_t n, struct shi
 		return -1;
 	}
 	in->blind = stop.kind == STOP_OVER;
+	log_debug("event %" PRIu64 ": %u single steps to the first visible state", n, in->instructions);
 	return 0;
 }
 

@@ -80,6 +80,7 @@ struct segcur {
 	bool (*interrupted)(void *ctx);
 	void *ctx;
 	unsigned beats; /* calls of segcur_is_given_up */
+	unsigned instructions; /* single steps of copies in search of a visible state */
 	uint64_t patience; /* a running copy stops after this many writes that change nothing (STOP_HOT); 0: no limit */
 	bool hurry; /* ... and where stops are so dense that a walk past them is quicker */
 	bool hurried; /* it has stopped for that reason */

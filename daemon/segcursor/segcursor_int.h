@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_int.h: what the files of this folder share. The layers, from below: segcursor_copy.c, segcursor_run.c,
- * segcursor_count.c, segcursor_look.c, segcursor_walk.c, segcursor_stops.c, segcursor_true.c, segcursor_marks.c,
- * segcursor_near.c, segcursor_back.c, segcursor_last.c; segcursor.c, segcursor_far.c, segcursor_threads.c,
- * segcursor_forth.c, segcursor_changes.c are used by none of them.
+ * segcursor_int.h: what the files of this folder share. The layers, from below: segcursor_copy.c, segcursor_closed.c,
+ * segcursor_run.c, segcursor_count.c, segcursor_look.c, segcursor_walk.c, segcursor_stops.c, segcursor_true.c,
+ * segcursor_marks.c, segcursor_near.c, segcursor_back.c, segcursor_last.c; segcursor.c, segcursor_far.c,
+ * segcursor_threads.c, segcursor_forth.c, segcursor_changes.c are used by none of them.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_INT_H
 #define FRED_SEGCURSOR_SEGCURSOR_INT_H
@@ -233,6 +233,16 @@ int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, ui
  */
 int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
 		       struct stop *stop, struct err *e);
+/*
+ * segcursor_closed.c: on the way of a step without watchpoints, at *pc. The thread stands in functions that are closed
+ * to the program's code, and goes to their return; or a step has led from `from` to the beginning of one. It may stop
+ * before: for a signal, which becomes *sig; where a handler is called, which is visible (STOP_STEP); at the segment's
+ * end (STOP_OVER). Else stop->kind is 0.
+ */
+int segcur_closed_leave(struct segcur *in, struct trace *t, struct shim_call *call, uint64_t *pc, int *sig,
+			struct stop *stop, struct err *e);
+int segcur_closed_pass(struct segcur *in, struct trace *t, uint64_t from, struct shim_call *call, uint64_t *pc,
+		       int *sig, struct stop *stop, struct err *e);
 /* One visible step of a copy from a visible state; *sig is delivered first, then set to what is still to be delivered.
  */
 int segcur_step_copy(struct segcur *in, struct trace *t, int *sig, struct stop *stop, struct err *e);

@@ -155,13 +155,17 @@ int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *
 	struct stop watched = {0};
 	bool handler;
 
-	if (trace_get_pc(t, &before, e))
+	if (trace_get_pc(t, &before, e) || (!b && segcur_closed_leave(in, t, &shim_call, &before, sig, stop, e)))
 		return -1;
+	if (!b && stop->kind)
+		return 0;
 	for (unsigned i = 0; i < STEPS_MAX; i++) {
+		uint64_t from = before;
 		int seen;
 
 		if (segcur_is_given_up(in, STEPS_ASK))
 			return err_set(e, ERR_CANCELLED, "interrupted");
+		in->instructions++;
 		if (step_raw(in, t, b, sig, &handler, &watched, stop, e))
 			return -1;
 		if (stop->kind == STOP_OVER && watched.kind)
@@ -181,6 +185,10 @@ int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *
 			return 0;
 		if (search && before == search && run_through(in, t, b, sig, &before, e))
 			return -1;
+		if (!b && segcur_closed_pass(in, t, from, &shim_call, &before, sig, stop, e))
+			return -1;
+		if (stop->kind)
+			return 0;
 	}
 	return err_set(e, ERR_INTERNAL, "thread %u does not come out of a library call after event %" PRIu64,
 		       in->seg.thread, in->n);

@@ -182,6 +182,8 @@ static void tell_again(struct replay_ctl *c, const struct replay_ctl *was)
 	c->report_filters = was->report_filters;
 	c->learns_ids = was->learns_ids;
 	c->search_addr = was->search_addr;
+	c->closed_lo = was->closed_lo;
+	c->closed_hi = was->closed_hi;
 }
 
 int branch_launch(const struct branch_set *b, struct target *t, struct err *e)

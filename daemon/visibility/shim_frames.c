@@ -294,6 +294,38 @@ bool shim_frames_caller(struct shim_frames *o, const struct visibility *s, pid_t
 	return f.done;
 }
 
+struct returning {
+	const struct visibility *s;
+	const struct text *code;
+	struct user_regs_struct found;
+	bool inside, any; /* inside: the frame before is in `code` */
+};
+
+static bool find_return(void *arg, const struct user_regs_struct *r, bool interrupted_there)
+{
+	struct returning *f = arg;
+
+	if (interrupted_there || !visibility_is_shim(f->s, r->rip))
+		return false;
+	if (f->inside)
+		f->found = *r;
+	f->any |= f->inside;
+	f->inside = r->rip >= f->code->lo && r->rip < f->code->hi;
+	return true;
+}
+
+bool shim_frames_returns_from(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct text *code,
+			      struct user_regs_struct *r)
+{
+	struct returning f = {.s = s, .code = code};
+
+	if (visibility_is_shim(s, r->rip))
+		walk(o, s, pid, r, find_return, &f);
+	if (f.any)
+		*r = f.found;
+	return f.any;
+}
+
 struct calling {
 	const struct visibility *s;
 	struct user_regs_struct inner, found;

@@ -41,6 +41,12 @@ bool shim_frames_of_call(struct shim_frames *o, const struct visibility *s, pid_
 /* Finds out by unwinding whether a thread is in a function of libc or the loader that the shim called. */
 void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid,
 				const struct user_regs_struct *r, struct shim_call *shim_call);
+/*
+ * The thread is in the shim, in a function whose code is in `code`: *r becomes the frame that the outermost call of
+ * such functions returns to (rip, rsp and what a call preserves), among the innermost frames that are the shim's.
+ */
+bool shim_frames_returns_from(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct text *code,
+			      struct user_regs_struct *r);
 /* Is this state in a function that the shim has called: libc's, the loader's or its own? Then it is not visible. */
 bool shim_frames_hides(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
 /* As shim_frames_hides; also true anywhere in the shim but at the entry of a function. */

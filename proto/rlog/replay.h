@@ -250,6 +250,11 @@ struct replay_ctl {
 	struct replay_branch branch[REPLAY_BRANCHES];
 	uint64_t walk_codes; /* REPLAY_WALK_CODES of rlog/walk.h; an older recorder: 0 */
 	uint64_t walks_threads; /* not 0: several threads of a copy may walk (rlog/walk.h); an older recorder: 0 */
+	/*
+	 * Functions of the recorder's, in this range, that come to the program's code by calls of signal handlers only:
+	 * who steps may run to their return, with a breakpoint at these calls. An older recorder: 0.
+	 */
+	uint64_t closed_lo, closed_hi;
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);
@@ -260,7 +265,8 @@ _Static_assert(offsetof(struct replay_ctl, walk_addr) == 99200 && offsetof(struc
 		       offsetof(struct replay_ctl, own_work) == 99344 &&
 		       offsetof(struct replay_ctl, branches) == 99352 && offsetof(struct replay_ctl, branch) == 99360 &&
 		       offsetof(struct replay_ctl, walk_codes) == 107552 &&
-		       offsetof(struct replay_ctl, walks_threads) == 107560,
+		       offsetof(struct replay_ctl, walks_threads) == 107560 &&
+		       offsetof(struct replay_ctl, closed_lo) == 107568,
 	       "struct replay_ctl");
 
 struct replay_slot {

@@ -27,6 +27,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+/* Of functions that, in a replay, come to the program's code by calls of signal handlers only (replay_ctl.closed_lo) */
+#define SHIM_CLOSED __attribute__((noinline, section("fred_closed")))
 #define SIG_BIT(sig) (1ull << ((sig)-1)) /* in the kernel's sets of signals */
 
 enum shim_mode { SHIM_OFF = 0, SHIM_RECORD = 1, SHIM_REPLAY = 2 };

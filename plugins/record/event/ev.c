@@ -86,7 +86,7 @@ static void check_hash(struct thr *t, const struct rlog_rec *r, enum rlog_kind k
 	}
 }
 
-void ev(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b)
+SHIM_CLOSED void ev(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b)
 {
 	struct rlog_rec r;
 
@@ -165,7 +165,7 @@ const uint8_t *ev_callret(struct thr *t, int64_t *ret, const void *payload, uint
 	return 0;
 }
 
-void ev_done(struct thr *t)
+SHIM_CLOSED void ev_done(struct thr *t)
 {
 	if (G.mode == SHIM_REPLAY)
 		turn_done(t);
@@ -219,7 +219,7 @@ __asm__(".text\n"
 void shim_leave_begin(struct thr *t);
 void shim_leave_end(struct thr *t);
 
-__attribute__((used)) void shim_leave_begin(struct thr *t)
+SHIM_CLOSED __attribute__((used)) void shim_leave_begin(struct thr *t)
 {
 	if (t->made_event) {
 		if (unlikely(t->pending) && G.mode == SHIM_RECORD)

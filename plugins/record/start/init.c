@@ -53,6 +53,9 @@ static void find_real(void)
 }
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+/* Where the linker has put what is SHIM_CLOSED. */
+extern const char __start_fred_closed[] __attribute__((visibility("hidden")));
+extern const char __stop_fred_closed[] __attribute__((visibility("hidden")));
 
 static void find_text(void)
 {
@@ -268,6 +271,8 @@ static void start_replay(char **argv)
 	G.ctl->report_filters = xlate_can_filter() ? REPORT_FILTERS_NEW : 0;
 	G.ctl->learns_ids = 1;
 	G.ctl->search_addr = (uint64_t)patch_search;
+	G.ctl->closed_lo = (uint64_t)__start_fred_closed;
+	G.ctl->closed_hi = (uint64_t)__stop_fred_closed;
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
 	self->tid = G.pid;

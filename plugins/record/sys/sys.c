@@ -129,7 +129,7 @@ static long replay_call(struct thr *t, const struct sys_info *s, long nr, const 
 	return ret;
 }
 
-long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
+SHIM_CLOSED long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 {
 	if (unlikely(G.file_maps && !G.group))
 		group_before_write(t, nr, a);

@@ -107,7 +107,7 @@ static long replay_mem(struct thr *t, long nr, const long *a, const uint64_t *op
 	return sys_replay_end(t, a);
 }
 
-long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
+SHIM_CLOSED long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 {
 	uint64_t op[10];
 	unsigned n = sys_pack(op, nr, a, nargs, 0);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segcursor_closed.c: a step through functions of the recorder's in which the program's code cannot run, but for signal
+ * handlers (replay_ctl.closed_lo). A call into a recorded system call takes about a thousand instructions, nearly all
+ * of them there, and a single step takes 30 us. So the copy runs to the functions' return, with breakpoints of the
+ * processor's at that and at the call of signal handlers; nothing is written into its text.
+ */
+#include "segcursor/segcursor_int.h"
+#include "visibility/shim_frames.h"
+
+#define RETURN_SLOT 0u
+#define HANDLERS_SLOT 1u
+#define END_SLOT (TRACE_SLOTS - 1)
+#define SLICE_NS 50000000u /* how often the user is asked whether to stop */
+#define CALL_MAX 7 /* bytes of a call's instruction */
+
+static bool is_in(const struct text *code, uint64_t pc)
+{
+	return pc >= code->lo && pc < code->hi;
+}
+
+/* Which functions these are. false: it is not known, or somebody wants to see what is not visible. */
+static bool closed_code(const struct segcur *in, struct text *code)
+{
+	const struct replay_ctl *c = in->seg.t->ctl;
+
+	*code = (struct text){c->closed_lo, c->closed_hi};
+	return code->lo < code->hi && visibility_is_shim(&in->visibility, code->lo) && in->visibility.handlers &&
+	       !in->goal;
+}
+
+/* Goes on for a slice. 1: it has stopped for s, which is something else than the segment's end. */
+static int run_slice(struct segcur *in, struct trace *t, struct trace_stop *s, struct stop *stop, struct err *e)
+{
+	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	bool over = false;
+
+	if (segcur_is_given_up(in, 1))
+		return err_set(e, ERR_CANCELLED, "interrupted");
+	if (trace_cont(t, 0, &slice, s, e))
+		return -1;
+	if (s->why == TRACE_EXITED)
+		over = true;
+	else if (s->slots & 1u << END_SLOT && segment_is_over(&in->seg, t->pid, &over, e))
+		return -1;
+	if (over)
+		stop->kind = STOP_OVER;
+	return s->why == TRACE_SIGNAL || s->slots & ~(1u << END_SLOT);
+}
+
+/* It runs to `to`, or to where it stops before. stop->kind is STOP_OVER or 0. */
+static int run_to(struct segcur *in, struct trace *t, uint64_t to, int *sig, struct stop *stop, struct err *e)
+{
+	struct trace_stop s = {0};
+	int r = 0;
+
+	*stop = (struct stop){0};
+	if (trace_set_break(t, RETURN_SLOT, to, e) || trace_set_break(t, HANDLERS_SLOT, in->visibility.handlers, e) ||
+	    trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e))
+		return -1;
+	while (!r && !stop->kind)
+		r = run_slice(in, t, &s, stop, e);
+	if (r < 0)
+		return -1;
+	/* the instruction of a fault is executed again by the next step, which reports it */
+	if (!stop->kind && s.why == TRACE_SIGNAL && !trace_is_fault(&s))
+		*sig = s.info.si_signo;
+	return t->alive && (trace_clear(t, RETURN_SLOT, e) || trace_clear(t, HANDLERS_SLOT, e)) ? -1 : 0;
+}
+
+/* The same, and tells where it stands then. STOP_STEP: at a visible state. */
+static int run_out(struct segcur *in, struct trace *t, uint64_t to, struct shim_call *call, uint64_t *pc, int *sig,
+		   struct stop *stop, struct err *e)
+{
+	struct user_regs_struct now;
+
+	if (run_to(in, t, to, sig, stop, e))
+		return -1;
+	if (stop->kind)
+		return 0;
+	if (trace_get_regs(t, &now, e))
+		return -1;
+	*pc = now.rip;
+	if (!*sig && visibility_is_call_of_handler(&in->visibility, now.rip))
+		stop->kind = STOP_STEP;
+	else
+		shim_frames_find_shim_call(in->shim_frames, &in->visibility, t->pid, &now, call);
+	return 0;
+}
+
+int segcur_closed_leave(struct segcur *in, struct trace *t, struct shim_call *call, uint64_t *pc, int *sig,
+			struct stop *stop, struct err *e)
+{
+	struct user_regs_struct r;
+	struct text code;
+
+	*stop = (struct stop){0};
+	/* from the call of a handler, a step leads to the handler */
+	if (*sig || !closed_code(in, &code) || !visibility_is_shim(&in->visibility, *pc) ||
+	    visibility_is_call_of_handler(&in->visibility, *pc))
+		return 0;
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!shim_frames_returns_from(in->shim_frames, &in->visibility, t->pid, &code, &r))
+		return 0;
+	return run_out(in, t, r.rip, call, pc, sig, stop, e);
+}
+
+int segcur_closed_pass(struct segcur *in, struct trace *t, uint64_t from, struct shim_call *call, uint64_t *pc,
+		       int *sig, struct stop *stop, struct err *e)
+{
+	struct user_regs_struct r;
+	struct text code;
+	uint64_t to;
+
+	*stop = (struct stop){0};
+	if (!closed_code(in, &code) || !is_in(&code, *pc) || is_in(&code, from))
+		return 0;
+	if (trace_get_regs(t, &r, e) || trace_read(t->pid, r.rsp, &to, sizeof(to), e))
+		return -1;
+	/* not a call: a jump, or a return to the middle of one */
+	if (to - from > CALL_MAX)
+		return 0;
+	return run_out(in, t, to, call, pc, sig, stop, e);
+}
