@@ -22,6 +22,7 @@
 #define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
 #define AHEAD_NS 10000000u
 #define FRESH_LATER_NS 10u /* the same of each block that is compared with the original first */
+#define PASS_LATER_NS 15u /* the same of each pass, while the best place so far cannot be right */
 #define QUIET_NS 2000u
 /*
  * So many passes one after the other, and so long, that are as recorded in what has changed, with the same registers
@@ -49,6 +50,8 @@ static uint64_t last_ns; /* the same clock: just before it is killed */
 static int timer;
 static uint64_t best; /* hits; 0: none */
 static uint32_t best_doubts, best_stops, stops;
+static uint8_t best_differs[MAX_WORDS]; /* halves of words that are not as recorded there */
+static int best_is_early; /* the program has written one of those since, so that one was not the place */
 static uint64_t same, same_since_ns; /* passes that are all alike, and the clock at the first one */
 static uint64_t same_regs[POINT_REGS]; /* at those */
 
@@ -105,8 +108,9 @@ static uint64_t patient_until(void)
 {
 	uint64_t fresh = seek->walk ? xlate_fresh_blocks(seek->walk) - fresh_before : 0;
 	uint64_t later = seek_least(fresh, seek->head.run_ns * FRESH_PER_NS) * FRESH_LATER_NS;
+	uint64_t passes_ns = best_is_early && seek->walk ? xlate_hits(seek->walk) * PASS_LATER_NS : 0;
 
-	return seek_least(begun_ns + patience_ns + looked_ns, last_ns) + seek_least(later, WORK_MOST_NS);
+	return seek_least(begun_ns + patience_ns + looked_ns + passes_ns, last_ns) + seek_least(later, WORK_MOST_NS);
 }
 
 static void be_patient(void)
@@ -114,19 +118,41 @@ static void be_patient(void)
 	wait_until(patient_until());
 }
 
+/* What the program changes must be as recorded: with what is known now, the best place would not be one. */
+static void look_back(void)
+{
+	for (uint32_t k = 0; best && k < seek->nmust; k++)
+		if (seek->must[seek->list[k]] & best_differs[seek->list[k]])
+			best_is_early = 1;
+}
+
 static void on_time(int sig)
 {
 	(void)sig;
+	look_back();
 	if (task_cpu_ns() >= patient_until())
 		lookahead_event();
 	be_patient();
 }
 
+static void take(const uint64_t *regs, uint64_t hits, uint32_t doubts)
+{
+	best = hits;
+	best_doubts = doubts;
+	best_stops = stops;
+	best_is_early = 0;
+	for (uint32_t i = 0; i < seek->words; i++)
+		best_differs[i] = i == REG_RIP ? 0 : seek_halves(seek_word(seek, regs, i) ^ seek->want[i]);
+}
+
 static void consider(const uint64_t *regs, uint64_t hits)
 {
-	uint32_t doubts = seek_doubts(seek, regs, best_doubts);
+	uint32_t limit, doubts;
 
-	if (doubts >= best_doubts) {
+	look_back();
+	limit = best_is_early ? SEEK_WRONG : best_doubts;
+	doubts = seek_doubts(seek, regs, limit);
+	if (doubts >= limit) {
 		if (!same || __builtin_memcmp(regs, same_regs, sizeof(same_regs)) != 0) {
 			same = 0;
 			same_since_ns = task_cpu_ns();
@@ -137,9 +163,7 @@ static void consider(const uint64_t *regs, uint64_t hits)
 		return;
 	}
 	same = 0;
-	best = hits;
-	best_doubts = doubts;
-	best_stops = stops;
+	take(regs, hits, doubts);
 	if (!doubts)
 		lookahead_event();
 }
@@ -226,13 +250,13 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 	seek_arm(s, QUIET_NS);
 }
 
-static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
+static void begin(struct seek *s)
 {
 	uint64_t work_ns = seek_least(SEEK_WORK_MOST_NS(s->head.run_ns), WORK_MOST_NS);
 
 	seek = s;
-	best = hits;
-	best_doubts = doubts;
+	best = 0;
+	best_doubts = SEEK_WRONG;
 	looked_ns = 0;
 	fresh_before = s->walk ? xlate_fresh_blocks(s->walk) : 0;
 	begun_ns = task_cpu_ns();
@@ -242,6 +266,7 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 	else
 		patience_ns /= 2;
 	stops = best_stops = 0;
+	best_is_early = 0;
 	same = 0;
 	G.lookahead = 1;
 	if (seek_make_timer(s))
@@ -249,8 +274,6 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 	limit(s->head.run_ns * SLOWER + MORE_NS + work_ns);
 	last_ns = s->head.run_ns * SLOWER + MORE_NS / 2;
 	leave_control();
-	if (best)
-		be_patient();
 }
 
 static void send_copy(struct seek *s, ucontext_t *uc)
@@ -259,7 +282,7 @@ static void send_copy(struct seek *s, ucontext_t *uc)
 	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
 	uint64_t regs[POINT_REGS], at;
 
-	begin(s, 0, SEEK_WRONG);
+	begin(s);
 	xlate_free(s->walk); /* the original's, which has come to something that cannot be translated */
 	s->walk = xlate_new(s->want[REG_RIP], 0, &ops, s);
 	point_regs(uc, regs);
@@ -337,11 +360,13 @@ int lookahead_ask(struct seek *s, ucontext_t *uc, struct lookahead_answer *a)
 	}
 }
 
-int lookahead_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct lookahead_answer *a)
+int lookahead_ahead(struct seek *s, const uint64_t *regs, uint64_t hits, uint32_t doubts, struct lookahead_answer *a)
 {
 	s->gone_ns = task_cpu_ns() - s->begin_ns;
 	if (!copy(s, a))
 		return 0;
-	begin(s, hits, doubts);
+	begin(s);
+	take(regs, hits, doubts);
+	be_patient();
 	return 1;
 }

@@ -6,7 +6,8 @@
  * The copy runs the program in translated code (xlate.h), which counts how often it reaches the place's address and
  * compares the state there with the record. A computation without events does the same in the original, so the count is
  * valid there. If everything that has changed is as recorded at several passes, the one with the fewest differences
- * elsewhere (seek_doubts) is the place.
+ * elsewhere (seek_doubts) is the place; but one at which the program had yet to write what differs gives way to any
+ * other.
  */
 #ifndef FRED_RECORD_LOOKAHEAD_H
 #define FRED_RECORD_LOOKAHEAD_H
@@ -39,7 +40,7 @@ int lookahead_ask(struct seek *s, ucontext_t *uc, struct lookahead_answer *a);
  * The same from translated code, at a pass of the address (number hits) with this many doubts: is there a pass with
  * fewer doubts ahead? a->hits counts on from hits. In the copy, lookahead_hit() is called at each further pass.
  */
-int lookahead_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct lookahead_answer *a);
+int lookahead_ahead(struct seek *s, const uint64_t *regs, uint64_t hits, uint32_t doubts, struct lookahead_answer *a);
 enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f);
 /* In the copy: */
 _Noreturn void lookahead_event(void); /* it reached an event */

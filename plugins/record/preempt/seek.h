@@ -111,6 +111,12 @@ static inline uint64_t seek_mask(unsigned must)
 	return (must & 1 ? 0xffffffffull : 0) | (must & 2 ? 0xffffffffull << 32 : 0);
 }
 
+/* Which halves of a word have changed, or differ: 1: the low one, 2: the high one. */
+static inline uint8_t seek_halves(uint64_t changed)
+{
+	return (uint8_t)((changed & 0xffffffffu ? 1 : 0) | (changed >> 32 ? 2 : 0));
+}
+
 /* Is this value of word i as recorded, in the bits that must be? */
 static inline int seek_same(const struct seek *s, uint32_t i, uint64_t v)
 {

@@ -153,11 +153,6 @@ void seek_demand(struct seek *s, uint32_t i, unsigned must)
 	s->must[i] |= (uint8_t)must;
 }
 
-static unsigned halves(uint64_t changed)
-{
-	return (changed & 0xffffffffu ? 1 : 0) | (changed >> 32 ? 2 : 0);
-}
-
 /* Memory that is yet to be allocated, without an event, cannot be read. */
 static int readable(uint64_t addr)
 {
@@ -238,7 +233,7 @@ void seek_look(struct seek *s, const uint64_t *regs, int clocks)
 			clock_restart(c, s->now[i], s->ran_ns);
 			continue;
 		}
-		seek_demand(s, i, halves(s->now[i] ^ c->last));
+		seek_demand(s, i, seek_halves(s->now[i] ^ c->last));
 		if (clocks)
 			clock_look(c, s->now[i], s->ran_ns);
 	}
@@ -369,12 +364,12 @@ uint32_t seek_doubts(struct seek *s, const uint64_t *regs, uint32_t limit)
 		return SEEK_WRONG;
 	for (uint32_t i = 0; i < s->words; i++) {
 		uint64_t v = seek_word(s, regs, i), no = v ^ s->want[i];
-		unsigned changed = no ? halves(no) & halves(v ^ s->base[i]) : 0;
+		unsigned changed = no ? seek_halves(no) & seek_halves(v ^ s->base[i]) : 0;
 
 		if (i == REG_RIP || !no)
 			continue;
 		if (is_programs(s, i))
-			changed = halves(no);
+			changed = seek_halves(no);
 		seek_demand(s, i, changed);
 		wrong |= changed && !(s->soft && on_stack(s, i));
 		n += !is_known(s, i, v) && !xlate_was_back(v);

@@ -42,7 +42,7 @@ static int is_place(struct seek *s, const uint64_t *regs, uint64_t hits)
 	/* nothing has changed yet, perhaps */
 	if (task_cpu_ns() - s->begin_ns < s->head.least_ns / SOONER)
 		return 0;
-	if (lookahead_ahead(s, hits, doubts, &a))
+	if (lookahead_ahead(s, regs, hits, doubts, &a))
 		return 0; /* the copy */
 	s->until = hits;
 	if (a.state == LOOKAHEAD_FOUND)
