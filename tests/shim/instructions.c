@@ -153,11 +153,18 @@ static uint32_t middle(const uint8_t *p)
 
 /* As assemblers' code without unwind tables is. */
 uint64_t bare_rand(void), bare_tsc(void);
+uint32_t bare_cpuid(void), bare_number(void); /* the number has the bytes of cpuid */
+void passed_cpuid(uint32_t leaf, uint32_t *results);
 __asm__(".text\n"
 	"	.rept 100\n	mov %rsi, %rax\n	add $7, %rax\n	.endr\n	ret\n"
 	"bare_rand:\n	rdrand %rax\n	jnc bare_rand\n	ret\n"
 	"	.rept 100\n	mov %rsi, %rax\n	xor $0x1234567, %eax\n	.endr\n	ret\n"
-	"bare_tsc:\n	rdtsc\n	shl $32, %rdx\n	or %rdx, %rax\n	ret\n");
+	"bare_tsc:\n	rdtsc\n	shl $32, %rdx\n	or %rdx, %rax\n	ret\n"
+	"	.rept 100\n	mov %rsi, %rax\n	add $7, %rax\n	.endr\n	ret\n"
+	"bare_cpuid:\n	push %rbx\n	mov $1, %eax\n	xor %ecx, %ecx\n	cpuid\n	mov %ebx, %eax\n	pop %rbx\n	ret\n"
+	"bare_number:\n	mov $0xda89a20f, %eax\n	or %ebx, %edx\n	or %ecx, %edx\n	ret\n"
+	"passed_cpuid:\n	push %rbx\n	mov %edi, %eax\n	mov $0, %ecx\n	cpuid\n	mov %eax, (%rsi)\n"
+	"	mov %ebx, 4(%rsi)\n	mov %ecx, 8(%rsi)\n	mov %edx, 12(%rsi)\n	pop %rbx\n	ret\n");
 
 static void *make(const uint8_t *bytes, size_t n, size_t before)
 {
@@ -200,7 +207,7 @@ static void test_made(void)
 static void number_processors(void)
 {
 	cpu_set_t all, one;
-	unsigned a, b, c, d;
+	uint32_t a, b, c, d, results[4];
 
 	NEED(sched_getaffinity(0, sizeof(all), &all) == 0);
 	for (int i = 0; i < CPU_SETSIZE; i++) {
@@ -211,7 +218,8 @@ static void number_processors(void)
 		if (sched_setaffinity(0, sizeof(one), &one))
 			continue;
 		__cpuid_count(1, 0, a, b, c, d);
-		printf("processor %d: %x %x\n", i, a, b >> 24);
+		passed_cpuid(1, results);
+		printf("processor %d: %x %x %x %x\n", i, a, b >> 24, bare_cpuid() >> 24, results[1] >> 24);
 	}
 	CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
 	step("processors");
@@ -237,6 +245,7 @@ int main(int argc, char **argv)
 	features();
 	CHECK(lookalikes(1) == (0xf0c70f12u ^ 0x90310f90u ^ (1u ^ 0xf9010fu)));
 	CHECK(middle(&byte) == 7);
+	CHECK(bare_number() == 0xda89a20f);
 	draw("program");
 	if (has_rand)
 		printf("bare %llx\n", (unsigned long long)bare_rand());

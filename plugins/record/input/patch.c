@@ -14,15 +14,15 @@
  * program makes it executable (mprotect). The bytes may be a part of another instruction. In a function whose bounds
  * are known (.eh_frame), they are changed if decoding the function from its start to its end finds an instruction that
  * begins there. Elsewhere, all ways to decode the text before them must agree that an instruction begins there. They
- * are then changed if the code after them uses a result as that of such an instruction is used; if it does not, an
- * rdrand is noted. A cpuid is left alone there. Intel's manual, volume 2; LSB, "Exception Frames".
+ * are then changed if the code around them uses the results as those of such an instruction are used; if it does not,
+ * an rdrand is noted. Decoding: decode.c. Intel's manual, volume 2; LSB, "Exception Frames".
  */
 #include "record/core/maps.h"
 #include "record/core/memory.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/dbt/insn.h"
+#include "record/input/decode.h"
 #include "record/input/input.h"
 #include "record/shm/group.h"
 #include "record/store/log.h"
@@ -110,176 +110,6 @@ static int function_of(const struct image *im, uint64_t vaddr, uint64_t *lo, uin
 	return vaddr >= *lo && vaddr < *hi ? 0 : -1;
 }
 
-/* ---- instructions ---- */
-
-/* Bytes of the pattern at p, which begins with 0f: 0: it is none of them. */
-static unsigned pattern(const uint8_t *p, const uint8_t *end)
-{
-	if (end - p < 2)
-		return 0;
-	if (p[1] == 0x31 || p[1] == 0xa2)
-		return 2;
-	if (end - p < 3)
-		return 0;
-	return (p[1] == 0xc7 && p[2] >= 0xf0) || (p[1] == 0x01 && p[2] == 0xf9) ? 3 : 0;
-}
-
-/* The length of an instruction at which decoding stops, if it is in this list; else 0. */
-static unsigned stop_length(const uint8_t *p, const struct insn *i)
-{
-	uint8_t two = i->op_at && p[i->op_at - 1] == 0x0f;
-
-	if (two && (i->op == 0x01 || i->op == 0xb9 || i->op == 0xff)) {
-		unsigned m = p[i->op_at + 1], mod = m >> 6, rm = m & 7, n = i->op_at + 2u;
-
-		if (mod == 3)
-			return n;
-		if (rm == 4) {
-			rm = p[n++] & 7;
-			rm = rm == 5 ? 5 : 0;
-		}
-		return n + (mod == 1 ? 1 : mod == 2 || rm == 5 ? 4 : 0);
-	}
-	if (two &&
-	    (i->op == 0x05 || i->op == 0x09 || i->op == 0x0b || (i->op >= 0x30 && i->op <= 0x34) || i->op == 0xaa))
-		return i->op_at + 1u;
-	if (i->map == 0 && (i->op == 0xcd || (i->op >= 0xe4 && i->op <= 0xe7)))
-		return i->op_at + 2u;
-	if (i->map == 0 && (i->op == 0xcc || i->op == 0xce || i->op == 0xf1 || i->op == 0xf4 || i->op == 0xfa ||
-			    i->op == 0xfb || (i->op >= 0xec && i->op <= 0xef) || (i->op >= 0x6c && i->op <= 0x6f)))
-		return i->op_at + 1u;
-	return i->modrm_at ? i->len : 0;
-}
-
-#define DECODED_MOST 32 /* an instruction has at most 15 bytes: no more than these are looked at */
-
-/* 0: it cannot be decoded, or is not whole at the end of the text. */
-static unsigned length_at(const uint8_t *p, const uint8_t *end, struct insn *i)
-{
-	uint8_t last[DECODED_MOST] = {0};
-	unsigned len;
-
-	if (end - p < DECODED_MOST) {
-		memcpy(last, p, (size_t)(end - p));
-		p = last;
-		end = last + (end - p);
-	}
-	insn_decode(p, i);
-	len = i->kind == INSN_STOP ? stop_length(p, i) : i->len;
-	return len <= (uint64_t)(end - p) ? len : 0;
-}
-
-/* Is there an instruction whose opcode begins with these bytes? p lies in [lo, end), a function. */
-static int begins_there(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
-{
-	int met = 0;
-
-	while (lo < end) {
-		struct insn i;
-		unsigned len;
-
-		len = length_at(lo, end, &i);
-		if (!len)
-			return 0;
-		met |= i.map == 1 && i.op_at && lo + i.op_at - 1 == p;
-		lo += len;
-	}
-	return met && lo == end;
-}
-
-/*
- * A quick test: is it certain that no instruction begins there? An instruction has at most 15 bytes, so one begins
- * among any 15 bytes in a row, and decoding from there finds those after it. Decoding from any other place soon finds
- * the same ones.
- */
-#define BEFORE 32
-static int may_begin(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
-{
-	uint8_t begins[BEFORE + 15 + 16] = {0}; /* from p - BEFORE - 15 on */
-	const uint8_t *from = p - BEFORE - 15;
-
-	if (p - lo < BEFORE + 15)
-		return 1;
-	memset(begins, 1, 15);
-	for (unsigned k = 0; k < BEFORE + 15; k++) {
-		struct insn i;
-		unsigned len;
-
-		if (!begins[k])
-			continue;
-		len = length_at(from + k, end, &i);
-		if (i.map == 1 && i.op_at && from + k + i.op_at - 1 == p)
-			return 1;
-		if (len && len < 16)
-			begins[k + len] = 1;
-	}
-	return begins[BEFORE + 15];
-}
-
-/*
- * Decodes from one place before it. 1: an instruction begins there; 0: none does; -1: what comes before cannot be
- * decoded.
- */
-static int begins_from(const uint8_t *from, const uint8_t *end, const uint8_t *p)
-{
-	struct insn i;
-
-	while (from <= p) {
-		unsigned len = length_at(from, end, &i);
-
-		if (!len)
-			return -1;
-		if (i.map == 1 && i.op_at && from + i.op_at - 1 == p)
-			return 1;
-		from += len;
-	}
-	return 0;
-}
-
-/* jb, jae, setb, setae, cmovb, cmovae, adc, sbb: by the carry that rdrand gives. shl $32, %rdx: the halves of rdtsc. */
-static int is_used(const uint8_t *p, const uint8_t *end, int random)
-{
-	struct insn i;
-
-	for (unsigned k = 0, len = 1; k < 8 && len && p < end; k++, p += len) {
-		len = length_at(p, end, &i);
-		if (!len)
-			return 0;
-		if (random && k && k <= 3 &&
-		    ((i.map == 0 &&
-		      ((i.op | 1) == 0x73 || (i.op & 0xfe) == 0x10 || (i.op & 0xfe) == 0x12 || (i.op & 0xfe) == 0x18 ||
-		       (i.op & 0xfe) == 0x1a ||
-		       (i.op == 0x83 && ((p[i.modrm_at] >> 3 & 7) == 2 || (p[i.modrm_at] >> 3 & 7) == 3)))) ||
-		     (i.map == 1 && ((i.op | 1) == 0x83 || (i.op | 1) == 0x93 || (i.op | 1) == 0x43))))
-			return 1;
-		if (!random && k && len == 4 && !memcmp(p, "\x48\xc1\xe2\x20", 4))
-			return 1;
-	}
-	return 0;
-}
-
-/*
- * For text of which no table says where functions begin: do all ways to decode the text before it, one of which is the
- * right one, find an instruction that begins there? The text begins at lo. starts: if it is code, an instruction
- * begins at lo.
- */
-#define FAR 256
-static int begins_surely(const uint8_t *lo, const uint8_t *end, const uint8_t *p, int starts)
-{
-	int good = 0;
-
-	if (p - lo < FAR + 15) /* only decoding from the start is possible, if code begins there */
-		return starts && begins_from(lo, end, p) == 1;
-	for (int k = 0; k < 15; k++) {
-		int begins = begins_from(p - FAR - k, end, p);
-
-		if (!begins)
-			return 0;
-		good += begins > 0;
-	}
-	return good >= 8;
-}
-
 /* ---- changes ---- */
 
 static int is_at(const struct map *m, void *arg)
@@ -353,10 +183,10 @@ static void consider_alone(struct image *im, const uint8_t *start, const uint8_t
 {
 	int random = p[1] == 0xc7;
 
-	if (p[1] == 0xa2 || !may_begin(start, end, p) || !begins_surely(start, end, p, !im->n) ||
+	if (!decode_may_begin(start, end, p) || !decode_begins_surely(start, end, p, !im->n) ||
 	    (p > start && p[-1] == 0xf3) || (p > start + 1 && p[-2] == 0xf3))
 		return;
-	if (is_used(p, end, random))
+	if (decode_is_used(start, p, end))
 		change(im, p);
 	else if (random)
 		note_left(im, vaddr);
@@ -372,8 +202,8 @@ static void consider(struct image *im, const uint8_t *start, const uint8_t *end,
 		return;
 	}
 	text = image_at(im, lo, hi - lo);
-	if (text && !is_other(p, vaddr, lo) && may_begin(text, text + (hi - lo), text + (vaddr - lo)) &&
-	    begins_there(text, text + (hi - lo), text + (vaddr - lo)))
+	if (text && !is_other(p, vaddr, lo) && decode_may_begin(text, text + (hi - lo), text + (vaddr - lo)) &&
+	    decode_begins_there(text, text + (hi - lo), text + (vaddr - lo)))
 		change(im, p);
 }
 
@@ -408,7 +238,7 @@ __attribute__((noinline)) void patch_search(struct image *im, uint8_t *p, uint8_
 			continue;
 		}
 		for (int i = 0; i < 8 && p < end; i++, p++)
-			if (*p == 0x0f && pattern(p, end))
+			if (*p == 0x0f && decode_pattern(p, end))
 				consider(im, start, end, p, vaddr + (uint64_t)(p - start));
 	}
 }
@@ -422,8 +252,9 @@ const uint8_t *patch_find(const uint8_t *p, const uint8_t *end, int random)
 			p += 7;
 			continue;
 		}
-		if (*p == 0x0f && pattern(p, end) && p[1] != 0xa2 && (p[1] == 0xc7) == random &&
-		    (is_used(p, end, random) || (may_begin(start, end, p) && begins_surely(start, end, p, 1))))
+		if (*p == 0x0f && decode_pattern(p, end) && p[1] != 0xa2 && (p[1] == 0xc7) == random &&
+		    (decode_is_used(start, p, end) ||
+		     (decode_may_begin(start, end, p) && decode_begins_surely(start, end, p, 1))))
 			return p;
 	}
 	return 0;
