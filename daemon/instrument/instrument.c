@@ -236,20 +236,35 @@ static struct instrument_insn *call_at(struct instrument *i, uint64_t word)
 	return x;
 }
 
-static void on_call(struct instrument *i, const uint64_t *v)
+/* x: the call; sp: the stack pointer before it. */
+static void on_call(struct instrument *i, struct instrument_insn *x, uint64_t sp)
 {
-	struct instrument_insn *x = call_at(i, v[0]);
 	struct instrument_stack *s = i->stack;
 
-	pop(s, v[1] - 8);
+	pop(s, sp - 8);
 	if (s->n == s->cap) {
 		s->cap = s->cap ? s->cap * 2 : 64;
 		s->v = xreallocarray(s->v, s->cap, sizeof(*s->v));
 	}
 	s->v[s->n++] = (struct instrument_frame){
-		.pc = x->pc, .sp = v[1] - 8, .event = i->event, .hits = instrument_has_hits(i) ? x->hits : 0};
+		.pc = x->pc, .sp = sp - 8, .event = i->event, .hits = instrument_has_hits(i) ? x->hits : 0};
 	if (i->ops->call)
 		i->ops->call(i->ctx, i, x);
+}
+
+static void on_called(struct instrument *i, const uint64_t *v)
+{
+	struct instrument_insn *x = call_at(i, v[0]);
+
+	x->hits = v[1];
+	on_call(i, x, v[2]);
+}
+
+/* Calls that a jump has left (longjmp) have no returns. */
+static void on_stands(struct instrument *i, const uint64_t *v)
+{
+	pop(i->stack, v[1] - 1);
+	i->none = v[2];
 }
 
 static void on_ret(struct instrument *i, uint64_t sp)
@@ -283,7 +298,7 @@ static int on_event(struct instrument *i, uint64_t number, struct err *e)
 	if ((i->between && segment(i, e)) || (i->ops->ended && i->ops->ended(i->ctx, i, e)))
 		return -1;
 	i->event = number;
-	i->steps = 0;
+	i->steps = i->none = 0;
 	i->between = true;
 	return 0;
 }
@@ -305,7 +320,13 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		on_string_end(i, v);
 		break;
 	case REPORT_CALL:
-		on_call(i, v);
+		on_call(i, call_at(i, v[0]), v[1]);
+		break;
+	case REPORT_CALLED:
+		on_called(i, v);
+		break;
+	case REPORT_STANDS:
+		on_stands(i, v);
 		break;
 	case REPORT_RET:
 		on_ret(i, v[1]);
@@ -453,6 +474,7 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	i->again.on = false;
 	i->again.from = i->event;
 	i->questions = 0;
+	i->none = 0;
 	i->lost = i->report.lost;
 	i->between = true;
 	i->t = t;

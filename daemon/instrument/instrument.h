@@ -171,7 +171,8 @@ struct instrument {
 	bool insns_told;
 	bool sees_code; /* other code may be mapped than before: see_code */
 	uint64_t operand; /* of the last entry of an access */
-	uint64_t steps; /* in this segment: calls, returns and changes of the heap */
+	uint64_t steps; /* in this segment: calls, returns and changes of the heap that had entries */
+	uint64_t none; /* and calls and returns that had none, up to the last STANDS */
 	struct instrument_question *question; /* REPORT_ONLY_MAX */
 	size_t questions;
 	uint64_t lost; /* as of the report, when the copy began */

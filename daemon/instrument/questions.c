@@ -16,14 +16,14 @@ bool instrument_ask(struct instrument *i, const struct instrument_insn *x, size_
 		return true;
 	if (i->questions < REPORT_ONLY_MAX)
 		i->question[i->questions++] = (struct instrument_question){
-			.id = id, .event = i->event, .steps = i->steps, .pc = x->pc, .operand = i->operand};
+			.id = id, .event = i->event, .steps = i->steps + i->none, .pc = x->pc, .operand = i->operand};
 	return false;
 }
 
 bool questions_is_step(enum replay_report_kind kind)
 {
-	return kind == REPORT_CALL || kind == REPORT_RET || kind == REPORT_ALLOC || kind == REPORT_FREE ||
-	       kind == REPORT_RESIZE || kind == REPORT_ALIGN;
+	return kind == REPORT_CALL || kind == REPORT_CALLED || kind == REPORT_RET || kind == REPORT_ALLOC ||
+	       kind == REPORT_FREE || kind == REPORT_RESIZE || kind == REPORT_ALIGN;
 }
 
 size_t questions_again(struct instrument *i, uint64_t *pcs)

@@ -51,15 +51,24 @@ static bool waits_in_vain(void *ctx)
 	return g->asleep >= ASLEEP_MAX;
 }
 
+/* Maps memory at exactly this address in the copy. 0: a limit of the program's own may forbid it. */
+static int map_at(struct reporting *g, struct trace *t, uint64_t at, uint64_t bytes, struct err *e)
+{
+	const uint64_t args[6] = {at,
+				  bytes,
+				  PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				  (uint64_t)-1,
+				  0};
+	int64_t ret;
+
+	return trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e) ? -1 : (uint64_t)ret == at;
+}
+
 /* Which accesses are to have entries. */
 static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 {
-	const uint64_t args[6] = {
-		REPLAY_SHADOW_ADDR,	REPORT_SHADOW_BYTES,
-		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-		(uint64_t)-1,		0};
 	struct segcur_report *r = g->r;
-	int64_t ret;
 	int is;
 
 	r->filter = REPORT_ALL;
@@ -74,10 +83,11 @@ static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 	r->above |= g->in->seg.thread >= REPORT_HEAP_THREADS;
 	if (g->onlys || !r->ops->shadow || r->every || r->above || !g->in->seg.t->ctl->report_filters)
 		return 0;
-	if (trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e))
-		return -1;
-	/* a limit of the program's own may forbid it */
-	is = (uint64_t)ret == REPLAY_SHADOW_ADDR ? r->ops->shadow(r->ctx, t, REPLAY_SHADOW_ADDR, e) : 0;
+	is = map_at(g, t, REPLAY_SHADOW_ADDR, REPORT_SHADOW_BYTES, e);
+	if (is > 0)
+		is = map_at(g, t, REPLAY_KNOWN_ADDR, sizeof(struct replay_calls), e);
+	if (is > 0)
+		is = r->ops->shadow(r->ctx, t, REPLAY_SHADOW_ADDR, e);
 	r->filter = is ? REPORT_SHADOW : REPORT_HEAP;
 	return is < 0 ? -1 : 0;
 }
@@ -148,6 +158,7 @@ static int take(struct reporting *g, struct trace *t, struct err *e)
 	    segcur_known_sort(&g->r->known, t, g->r->sorted, g->r->ops->sort, g->r->ctx, e))
 		return -1;
 	head.cur = first;
+	head.called = 0;
 	head.lost = 0;
 	head.accesses = 0;
 	return trace_write(t->pid, g->at, &head, sizeof(head), e);

@@ -50,7 +50,11 @@
 			whose operand is told without indices; with VEX the lower 32 bytes */                          \
 	X(PASS, 3) /* if REPORT_NEW: as ACCESS; and how often the instruction has been executed in this segment */     \
 	X(READ, 3) /* what the recorder tells of reads for the program; instead of an address: 0: by a system call,    \
-		      1: by libc in a call of the recorder; then where, and how many bytes */
+		      1: by libc in a call of the recorder; then where, and how many bytes */                          \
+	X(CALLED, 4) /* of REPORT_SHADOW, as CALL: how often the instruction has been executed in this segment; the    \
+			stack pointer; `called` before. If nothing else is told until it returns, it is taken back. */ \
+	X(STANDS, 3) /* of REPORT_SHADOW, before an access or a string instruction; instead of an address: 0; the      \
+			stack pointer, and how many calls and returns of this segment have no entries */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,
@@ -125,11 +129,35 @@ struct replay_report {
 	 * (visibility/program_code.h). The recorder keeps it when the program maps files, or changes rights.
 	 */
 	uint64_t codes, codes_max, code_at;
+	/* Where the last CALLED ends that has not been taken back; the worker sets it to 0 when it takes entries out.
+	 */
+	uint64_t called;
 };
 
 static inline int report_knows(const struct replay_report *r, enum replay_report_kind kind)
 {
 	return r->kinds > kind && r->kinds <= REPORT_KINDS_MAX;
+}
+
+/*
+ * Of REPORT_SHADOW, at REPLAY_KNOWN_ADDR in the copy: how often the calls at pc[] have been executed in this segment.
+ * `used`: not 0 where one of REPORT_CALLS_USED of them has been.
+ */
+#define REPORT_CALLS 65536u /* others have CALL */
+#define REPORT_CALLS_USED 64u
+
+struct replay_calls {
+	uint64_t n; /* how many of these there are */
+	uint64_t none; /* calls and returns that have no entries: see STANDS */
+	uint8_t used[REPORT_CALLS / REPORT_CALLS_USED];
+	uint64_t passes[REPORT_CALLS];
+	uint64_t pc[REPORT_CALLS];
+};
+
+/* Do returns take calls back? */
+static inline int report_has_calls(const struct replay_report *r)
+{
+	return r->filter == REPORT_SHADOW && report_knows(r, REPORT_STANDS);
 }
 
 /*

@@ -42,6 +42,19 @@ static void see_known(enum replay_report_kind kind, uint64_t a, uint64_t b)
 		memset(k->passes, 0, k->sites * sizeof(*k->passes));
 }
 
+/* A new segment: nothing has been executed in it. */
+static void forget_calls(void)
+{
+	struct replay_calls *k = (struct replay_calls *)REPLAY_KNOWN_ADDR;
+
+	for (uint64_t at = 0; at * REPORT_CALLS_USED < k->n; at++) {
+		if (k->used[at])
+			memset(k->passes + at * REPORT_CALLS_USED, 0, REPORT_CALLS_USED * sizeof(*k->passes));
+		k->used[at] = 0;
+	}
+	k->none = 0;
+}
+
 void shim_tell_taken(void)
 {
 	struct replay_known *k = (struct replay_known *)REPLAY_KNOWN_ADDR;
@@ -66,6 +79,8 @@ __attribute__((noinline, cold)) void shim_tell(enum replay_report_kind kind, uin
 
 	if (r->filter == REPORT_NEW)
 		see_known(kind, a, b);
+	if (kind == REPORT_EVENT && report_has_calls(r))
+		forget_calls();
 	if (r->cur + sizeof(e) > r->end) {
 		r->lost++;
 		return;

@@ -287,3 +287,80 @@ enum insn_way insn_operand_way(const uint8_t *p, const struct insn *i)
 		return way_of_one_byte(p, i);
 	return INSN_READS; /* maps 0f38 and 0f3a, of which only such ones have known bytes */
 }
+
+/* ---- flags ---- */
+
+/* Intel's manual, volume 1, appendix A. AND, OR, XOR and TEST leave AF undefined; processors clear it. */
+/* Of add, or, adc, sbb, and, sub, xor, cmp, by number. */
+static enum insn_flags arithmetic(unsigned which)
+{
+	return which == 2 || which == 3 ? INSN_FLAGS_READ : INSN_FLAGS_SET;
+}
+
+static enum insn_flags flags_one_byte(const uint8_t *p, const struct insn *i)
+{
+	if (i->op < 0x40)
+		return (i->op & 7) < 6 ? arithmetic(i->op >> 3) : INSN_FLAGS_READ;
+	switch (i->op) {
+	case 0x80:
+	case 0x81:
+	case 0x83:
+		return arithmetic(middle(p, i));
+	case 0x84 ... 0x85: /* test */
+	case 0xa8 ... 0xa9:
+		return INSN_FLAGS_SET;
+	case 0xf6 ... 0xf7: /* test, not, neg, mul, div */
+		return middle(p, i) < 2 || middle(p, i) == 3 ? INSN_FLAGS_SET : INSN_FLAGS_LEFT;
+	case 0xc0 ... 0xc1: /* shifts, rotations; rcl, rcr */
+	case 0xd0 ... 0xd3:
+		return middle(p, i) == 2 || middle(p, i) == 3 ? INSN_FLAGS_READ : INSN_FLAGS_LEFT;
+	case 0xfe ... 0xff: /* inc, dec, push */
+		return i->kind == INSN_PLAIN ? INSN_FLAGS_LEFT : INSN_FLAGS_READ;
+	case 0x50 ... 0x5f: /* push, pop */
+	case 0x63: /* movslq */
+	case 0x68 ... 0x6b: /* push, imul */
+	case 0x86 ... 0x8b: /* xchg, mov */
+	case 0x8d: /* lea */
+	case 0x90 ... 0x99: /* xchg, cltq, cqto */
+	case 0xb0 ... 0xbf: /* mov */
+	case 0xc6 ... 0xc7:
+	case 0xc9: /* leave */
+		return INSN_FLAGS_LEFT;
+	default:
+		return INSN_FLAGS_READ;
+	}
+}
+
+static enum insn_flags flags_two_bytes(const struct insn *i)
+{
+	switch (i->op) {
+	case 0x2e ... 0x2f: /* ucomis, comis */
+		return INSN_FLAGS_SET;
+	case 0x0d: /* prefetches, nops */
+	case 0x18 ... 0x1f:
+	case 0x10 ... 0x17: /* moves of vectors */
+	case 0x28 ... 0x2d:
+	case 0x50 ... 0x76: /* computing on vectors */
+	case 0x7c ... 0x7f:
+	case 0xa3: /* bt */
+	case 0xaf: /* imul */
+	case 0xb6 ... 0xb7: /* movzx */
+	case 0xba: /* bt and the like */
+	case 0xbc ... 0xbf: /* bsf, bsr, movsx */
+	case 0xc6: /* shufps */
+	case 0xc8 ... 0xcf: /* bswap */
+	case 0xd0 ... 0xfe:
+		return INSN_FLAGS_LEFT;
+	default:
+		return INSN_FLAGS_READ;
+	}
+}
+
+enum insn_flags insn_flags_use(const uint8_t *p, const struct insn *i)
+{
+	if (i->kind != INSN_PLAIN)
+		return INSN_FLAGS_READ;
+	if (i->vex) /* none of these reads them */
+		return INSN_FLAGS_LEFT;
+	return i->map == 0 ? flags_one_byte(p, i) : i->map == 1 ? flags_two_bytes(i) : INSN_FLAGS_READ;
+}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* insn_bytes.h: how many bytes of memory an instruction accesses, of those that are executed often. */
+/*
+ * insn_bytes.h: how many bytes of memory an instruction accesses, and what it does to the flags, of those that are
+ * executed often.
+ */
 #ifndef FRED_RECORD_INSN_BYTES_H
 #define FRED_RECORD_INSN_BYTES_H
 
@@ -28,5 +31,12 @@ unsigned insn_operand_bytes(const uint8_t *p, const struct insn *i);
 /* Of one whose bytes are known: does it read its operand, write it, or both? NOT_KNOWN: of atomic ones, too. */
 enum insn_way { INSN_NOT_KNOWN, INSN_READS, INSN_WRITES, INSN_CHANGES };
 enum insn_way insn_operand_way(const uint8_t *p, const struct insn *i);
+
+/*
+ * Of CF, PF, AF, ZF, SF and OF. READ: it may read some, or that is not known. LEFT: it reads none, but may leave some
+ * as they are. SET: it reads none, and sets all.
+ */
+enum insn_flags { INSN_FLAGS_READ, INSN_FLAGS_LEFT, INSN_FLAGS_SET };
+enum insn_flags insn_flags_use(const uint8_t *p, const struct insn *i);
 
 #endif

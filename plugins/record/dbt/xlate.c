@@ -26,7 +26,6 @@
 #define NEAR (1ull << 30)
 #define FAR 0x78000000ull /* below 2 GiB: what is relative to RIP is still reached, if it lies near the code */
 #define PROBE (16ull << 20)
-#define BLOCK_INSNS 64
 #define FIRST_HITS 64 /* without a filter: to see what changes */
 #define PASSES 64
 #define XSAVE_XMM 160
@@ -196,11 +195,14 @@ static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
 
 	if (most == FRESH_INSNS)
 		emit_fresh(x, c, pc, bytes_of_block(pc));
+	x->at = 0;
+	xlate_find_flags(x, pc, most);
 	emit_report_room(x, c, pc);
 	for (unsigned n = 0;; n++) {
+		x->at = n;
 		if (n == most) { /* what is counted at p is counted there */
 			put_go(x, c, (uint64_t)p);
-			return;
+			break;
 		}
 		insn_decode(p, &i);
 		emit_arrivals(x, c, (uint64_t)p, &i, &noted);
@@ -211,9 +213,10 @@ static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
 		emit_report(x, c, p, &i);
 		emit_mark(x, c, p);
 		if (!one(x, c, p, &i))
-			return;
+			break;
 		p += i.len;
 	}
+	emit_report_cold(x, c);
 }
 
 static int has_room(const struct xlate *x)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_calls.c: arguments and results of calls by memory in a report (rlog/report.h). With a filter, those of the
- * functions that the worker wants, by the words from which they are called.
+ * xlate_calls.c: calls and returns in a report (rlog/report.h). With a shadow of the heap, most calls return before
+ * anything else is told: such a return takes the call's entry out again, and how often each call was executed is
+ * counted here. Of calls by memory, arguments and results are told, too; with a filter, those of the functions that
+ * the worker wants, by the words from which they are called.
  */
 #include "record/dbt/xlate_entry.h"
+#include "rlog/replay.h"
 
 /* Is addr in `word`? */
 static int is_word(const struct replay_report *r, uint64_t addr)
@@ -111,4 +114,179 @@ void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc)
 	BYTES(c, 0x48, 0x89, 0x60, 0x38); /* mov %rsp, 56(%rax) */
 	put_head(c, REPORT_ARGS, pc);
 	end(x, c, 8);
+}
+
+/* ---- calls and returns ---- */
+
+#define CALLED_BYTES 32
+
+static struct replay_calls *calls_of(void)
+{
+	return (struct replay_calls *)REPLAY_KNOWN_ADDR;
+}
+
+static uint32_t called_of(struct xlate *x)
+{
+	return distance(x, (uint64_t)&report_of(x)->called);
+}
+
+static uint32_t *place_of(struct xlate *x, uint64_t pc)
+{
+	const struct replay_calls *k = calls_of();
+	uint32_t n = sizeof(x->call_at) / sizeof(x->call_at[0]), h = (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 40) % n;
+
+	while (x->call_at[h] && k->pc[x->call_at[h] - 1] != pc)
+		h = (h + 1) % n;
+	return &x->call_at[h];
+}
+
+/* Of the call at pc; REPORT_CALLS: there is no room for it. */
+static uint32_t number_of(struct xlate *x, uint64_t pc)
+{
+	struct replay_calls *k = calls_of();
+	uint32_t *place = place_of(x, pc);
+
+	if (*place)
+		return *place - 1;
+	if (k->n == REPORT_CALLS)
+		return REPORT_CALLS;
+	k->pc[k->n] = pc;
+	*place = (uint32_t)++k->n;
+	return *place - 1;
+}
+
+void xlate_see_calls(struct xlate *x)
+{
+	const struct replay_calls *k = calls_of();
+
+	/* of an earlier translator in this copy */
+	for (uint32_t n = 0; n < k->n; n++)
+		*place_of(x, k->pc[n]) = n + 1;
+}
+
+/* Adds n to a word. rcx is its own. */
+static void put_add(struct xlate *x, struct cache *c, const uint64_t *word, uint8_t n)
+{
+	uint32_t at = distance(x, (uint64_t)word);
+
+	if (xlate_flags_are_dead(x)) {
+		BYTES(c, 0x65, 0x48, 0x83, 0x04, 0x25); /* addq $N, %gs: */
+		put32(c, at);
+		put(c, &n, sizeof(n));
+		return;
+	}
+	put_gs(c, LOAD, RCX, at);
+	BYTES(c, 0x48, LEA, 0x49); /* lea N(%rcx), %rcx */
+	put(c, &n, sizeof(n));
+	put_gs(c, STORE, RCX, at);
+}
+
+void xlate_put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
+{
+	keep_rax_rcx(c);
+	BYTES(c, 0x48, 0x89, 0xe1); /* mov %rsp, %rcx */
+	finish_two(x, c, kind, pc);
+}
+
+void xlate_put_call(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	struct replay_calls *k = calls_of();
+	uint32_t n = report_has_calls(report_of(x)) ? number_of(x, pc) : REPORT_CALLS;
+
+	if (n == REPORT_CALLS) {
+		xlate_put_sp(x, c, REPORT_CALL, pc);
+		return;
+	}
+	keep_rax_rcx(c);
+	put_add(x, c, &k->passes[n], 1);
+	put_gs(c, LOAD, RCX, distance(x, (uint64_t)&k->passes[n]));
+	BYTES(c, 0x65, 0xc6, 0x04, 0x25); /* movb $1, %gs: */
+	put32(c, distance(x, (uint64_t)&k->used[n / REPORT_CALLS_USED]));
+	put(c, (const uint8_t[]){1}, 1);
+	put_cur(x, c, LOAD);
+	put_word(c, 1);
+	BYTES(c, 0x48, 0x89, 0x60, 0x10); /* mov %rsp, 16(%rax) */
+	put_gs(c, LOAD, RCX, called_of(x));
+	put_word(c, 3);
+	put_head(c, REPORT_CALLED, pc);
+	BYTES(c, 0x48, LEA, 0x40, CALLED_BYTES); /* lea 32(%rax), %rax */
+	put_cur(x, c, STORE);
+	put_gs(c, STORE, RAX, called_of(x));
+	restore_rax_rcx(c);
+}
+
+/* jrcxz over a jump to what is put later: its place, for jumps_lead */
+static uint8_t *put_unless_zero(struct cache *c)
+{
+	uint8_t *jump;
+
+	BYTES(c, 0xe3, LONG_JUMP); /* jrcxz */
+	jump = c->cur;
+	c->cur += LONG_JUMP;
+	return jump;
+}
+
+/*
+ * at: how far above the stack pointer the return address stands, or has stood. If the last entry is CALLED, and its
+ * stack pointer is the one that this return leaves, that is the call's that returns.
+ */
+static void put_return(struct xlate *x, struct cache *c, int8_t at, uint64_t pc)
+{
+	const uint8_t address[] = {0x48, LEA, 0x4c, 0x24, (uint8_t)at}; /* lea AT(%rsp), %rcx */
+	const uint8_t sum[] = {0x48, LEA, 0x4c, 0x0c, (uint8_t)(at + 9)}; /* lea AT+9(%rsp,%rcx), %rcx */
+	uint8_t *other[2], *over;
+
+	keep_rax_rcx(c);
+	if (!report_has_calls(report_of(x))) {
+		put(c, address, sizeof(address));
+		finish_two(x, c, REPORT_RET, pc);
+		return;
+	}
+	put_gs(c, LOAD, RCX, called_of(x));
+	put_cur(x, c, LOAD);
+	BYTES(c, 0x48, 0xf7, 0xd1); /* not %rcx */
+	BYTES(c, 0x48, LEA, 0x4c, 0x08, 0x01); /* lea 1(%rax,%rcx), %rcx */
+	other[0] = put_unless_zero(c);
+	BYTES(c, 0x48, LOAD, 0x48, (uint8_t)(16 - CALLED_BYTES)); /* mov -16(%rax), %rcx */
+	BYTES(c, 0x48, 0xf7, 0xd1); /* not %rcx */
+	put(c, sum, sizeof(sum));
+	other[1] = put_unless_zero(c);
+	BYTES(c, 0x48, LOAD, 0x48, (uint8_t)(24 - CALLED_BYTES)); /* mov -8(%rax), %rcx */
+	put_gs(c, STORE, RCX, called_of(x));
+	BYTES(c, 0x48, LEA, 0x40, (uint8_t)-CALLED_BYTES); /* lea -32(%rax), %rax */
+	put_cur(x, c, STORE);
+	put_add(x, c, &calls_of()->none, 2);
+	restore_rax_rcx(c);
+	over = c->cur;
+	c->cur += LONG_JUMP;
+	jumps_lead(other, 2, c->cur);
+	put(c, address, sizeof(address));
+	put_word(c, 1);
+	put_head(c, REPORT_RET, pc);
+	end(x, c, 2);
+	jumps_lead(&over, 1, c->cur);
+}
+
+void xlate_put_ret(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	put_return(x, c, 0, pc);
+}
+
+void emit_report_back(struct xlate *x, struct cache *c)
+{
+	if (report_of(x))
+		put_return(x, c, -8, 0);
+}
+
+void xlate_put_stands(struct xlate *x, struct cache *c)
+{
+	if (!report_has_calls(report_of(x)))
+		return;
+	keep_rax_rcx(c);
+	put_cur(x, c, LOAD);
+	BYTES(c, 0x48, 0x89, 0x60, 0x08); /* mov %rsp, 8(%rax) */
+	put_gs(c, LOAD, RCX, distance(x, (uint64_t)&calls_of()->none));
+	put_word(c, 2);
+	put_head(c, REPORT_STANDS, 0);
+	end(x, c, 3);
 }

@@ -23,6 +23,7 @@
 #define QUICK_OF(pc) ((pc) / 2 % QUICK) /* two targets of branches are hardly ever one byte apart */
 #define XLATE_WRITABLE 32
 #define MARKS REPLAY_WALK_MARKS
+#define BLOCK_INSNS 64
 #define FRESH_INSNS 16 /* of a block that is compared with the original */
 #define EXIT_BYTES 20 /* of an exit, and no less than of a jump in its place */
 #define KNOWN_STUBS (2 * REPORT_KNOWN_SIZES + 1)
@@ -57,6 +58,17 @@ struct xlate_range {
 
 struct cache {
 	uint8_t *base, *cur, *end;
+};
+
+/*
+ * xlate_shadow.c: what the instruction at p tells is told behind the block. The jumps that lead there, by where they
+ * end; where it goes on. rcx is in kept_rcx.
+ */
+#define COLD_JUMPS 3
+struct cold {
+	uint8_t *jump[COLD_JUMPS], *back;
+	const uint8_t *p;
+	unsigned jumps;
 };
 
 /* An instruction of the original, and where what does the same begins. */
@@ -104,6 +116,10 @@ struct xlate {
 	uint8_t *known[CACHES][KNOWN_STUBS]; /* xlate_known.c; NULL: there is none yet */
 	uint8_t *accesses; /* in the code of the block that is translated: how many it makes, 4 bytes; NULL: not counted
 			    */
+	struct cold cold[BLOCK_INSNS]; /* of the block that is translated */
+	unsigned ncold;
+	uint64_t dead_flags; /* xlate_flags.c: of the same block, a bit for each instruction */
+	unsigned at; /* the number of its instruction that comes next */
 	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
 	unsigned nwritable;
 	/* in a copy whose program the processor may not execute: the mappings that it may, as they were when
@@ -117,6 +133,7 @@ struct xlate {
 		uint8_t *code;
 	} block[BLOCKS];
 	uint32_t known_at[2 * REPORT_SITES]; /* by pc: 1 + the site */
+	uint32_t call_at[2 * REPORT_CALLS]; /* the same, of xlate_calls.c */
 };
 _Static_assert(offsetof(struct xlate, flags) == 128 && offsetof(struct xlate, thunk) == 176, "the thunk's offsets");
 
@@ -171,9 +188,18 @@ void xlate_see_report(struct xlate *x); /* the report is known now */
 void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+/* After a block. */
+void emit_report_cold(struct xlate *x, struct cache *c);
 void emit_report_back(struct xlate *x, struct cache *c);
 /* The arguments of a call of the recorder, if they are wanted; pc: see REPORT_ARGS. */
 void emit_report_native(struct xlate *x, struct cache *c, uint64_t pc);
+
+/* xlate_flags.c: of a block of at most so many instructions: before which nothing needs the flags as they are. */
+void xlate_find_flags(struct xlate *x, uint64_t pc, unsigned most);
+static inline int xlate_flags_are_dead(const struct xlate *x)
+{
+	return (int)(x->dead_flags >> x->at & 1);
+}
 
 /* xlate_known.c: before the first block of a cache. */
 void emit_known_stubs(struct xlate *x, struct cache *c);

@@ -137,6 +137,23 @@ void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc);
 void xlate_put_called(struct cache *c, const struct insn *i);
 void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc);
 
+/*
+ * Also there: with calls that returns take back, what an earlier translator has counted. An entry whose second word
+ * is the stack pointer; that of a call, and of a return. STANDS, if the worker needs that.
+ */
+void xlate_see_calls(struct xlate *x);
+void xlate_put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc);
+void xlate_put_call(struct xlate *x, struct cache *c, uint64_t pc);
+void xlate_put_ret(struct xlate *x, struct cache *c, uint64_t pc);
+void xlate_put_stands(struct xlate *x, struct cache *c);
+
+/*
+ * xlate_shadow.c: an entry of ACCESS; and of an operand of so many bytes, an entry only where the filter does not leave
+ * it out.
+ */
+void xlate_put_plain(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+void xlate_put_filtered(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes);
+
 /* xlate_vectors.c: entries, in front of that of the access, for the vector registers that say what it accesses. */
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 /* Entries for the vectors that it takes, if their values matter. */

@@ -53,14 +53,6 @@ static int is_absolute(const struct insn *i)
 	return !i->vex && i->map == 0 && i->op >= 0xa0 && i->op <= 0xa3 && i->imm_len == 8;
 }
 
-/* The stack pointer is the entry's second word. */
-static void put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
-{
-	keep_rax_rcx(c);
-	BYTES(c, 0x48, 0x89, 0xe1); /* mov %rsp, %rcx */
-	finish_two(x, c, kind, pc);
-}
-
 /* ---- what is loaded ---- */
 
 /* Bytes of a vector, those that a mask leaves out too; 0: one element again and again. */
@@ -238,8 +230,31 @@ void xlate_see_report(struct xlate *x)
 	x->called = r->called_sp ? ~r->called_sp : 0;
 	if (r->filter == REPORT_NEW)
 		xlate_see_known(x);
+	if (report_has_calls(r))
+		xlate_see_calls(x);
 }
 _Static_assert(!(REPLAY_REPORT_ADDR % (REPLAY_XLATE_ADDR - REPLAY_REPORT_ADDR)), "bits of `cur` say how full it is");
+
+/* Both, where flags may be changed. */
+static void put_short_room(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	uint8_t *room;
+
+	if (report_of(x)->filter) {
+		BYTES(c, 0x65, 0x48, 0x81, 0x04, 0x25); /* addq $N, %gs: */
+		put32(c, distance(x, (uint64_t)&report_of(x)->accesses));
+		x->accesses = c->cur;
+		put32(c, 0);
+	}
+	BYTES(c, 0x65, 0xf7, 0x04, 0x25); /* testl $N, %gs: */
+	put32(c, distance(x, (uint64_t)&report_of(x)->cur));
+	put32(c, (uint32_t)x->full_bits);
+	BYTES(c, 0x74, 0); /* je */
+	room = c->cur;
+	emit_exit(x, c, SITE_FULL, pc);
+	x->sites[x->nsites - 1].code = c->cur;
+	room[-1] = (uint8_t)(c->cur - room);
+}
 
 /* Adds up how many accesses the block makes, which is known when it has been translated. */
 static void put_accesses(struct xlate *x, struct cache *c)
@@ -293,6 +308,10 @@ void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc)
 		put_room(x, c, pc);
 		return;
 	}
+	if (xlate_flags_are_dead(x)) {
+		put_short_room(x, c, pc);
+		return;
+	}
 	put_gs(c, STORE, RCX, GS(kept_rcx));
 	if (report_of(x)->filter)
 		put_accesses(x, c);
@@ -308,69 +327,6 @@ void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc)
 }
 
 /* ---- which accesses have entries ---- */
-
-/*
- * Of operands in the heap's arenas, whether the shadow has all of them: at its first byte, at each 16th and at its last
- * one, since there are 16 bytes or more between blocks. What is elsewhere takes seven instructions.
- */
-#define STEP 16u
-#define CHECKED_MAX 32u /* bytes: so that jumps are short */
-
-/* movzbl of the shadow's byte for the operand's byte `from`, and a jump if it is 0: its place */
-static uint8_t *put_look(struct xlate *x, struct cache *c, unsigned from)
-{
-	put_gs(c, LOAD, RCX, GS(operand));
-	if (from) {
-		BYTES(c, 0x48, LEA, 0x49); /* lea N(%rcx), %rcx */
-		put(c, (const uint8_t[]){(uint8_t)from}, 1);
-	}
-	put_pext(c, GS(shadow_bits));
-	BYTES(c, 0x65, 0x0f, 0xb6, 0x89); /* movzbl %gs:shadow(%rcx), %ecx */
-	put32(c, distance(x, REPLAY_SHADOW_ADDR));
-	BYTES(c, 0xe3, 0); /* jrcxz */
-	return c->cur;
-}
-
-/* Jumps past what comes are returned in jump[]; how many there are. */
-static unsigned put_looks(struct xlate *x, struct cache *c, unsigned bytes, uint8_t **jump)
-{
-	unsigned n = 0;
-
-	for (unsigned from = 0; from < bytes - 1; from += STEP)
-		jump[n++] = put_look(x, c, from);
-	jump[n++] = put_look(x, c, bytes - 1);
-	return n;
-}
-
-/* bytes: of the operand. */
-static void put_filtered(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes)
-{
-	uint8_t *elsewhere, *jump[CHECKED_MAX / STEP + 1], *over = 0;
-	unsigned n = 0;
-
-	put_gs(c, STORE, RCX, GS(kept_rcx));
-	xlate_put_lea(x, c, p, i);
-	put_gs(c, STORE, RCX, GS(operand));
-	put_pext(c, GS(heap_bits));
-	BYTES(c, 0x48, LEA, 0x49, 0xff); /* lea -1(%rcx), %rcx */
-	BYTES(c, 0xe3, LONG_JUMP); /* jrcxz */
-	elsewhere = c->cur;
-	c->cur += LONG_JUMP;
-	if (report_of(x)->filter == REPORT_SHADOW && bytes <= CHECKED_MAX) {
-		n = put_looks(x, c, bytes, jump);
-		BYTES(c, 0xeb, 0); /* jmp */
-		over = c->cur;
-	}
-	for (unsigned k = 0; k < n; k++)
-		jump[k][-1] = (uint8_t)(c->cur - jump[k]);
-	put_gs(c, STORE, RAX, GS(kept_rax));
-	put_gs(c, LOAD, RCX, GS(operand));
-	finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
-	if (over)
-		over[-1] = (uint8_t)(c->cur - over);
-	jumps_lead(&elsewhere, 1, c->cur);
-	put_gs(c, LOAD, RCX, GS(kept_rcx));
-}
 
 static int is_only(const struct replay_report *r, uint64_t pc)
 {
@@ -402,13 +358,13 @@ static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const
 		if (is_never_heap(p, i))
 			return;
 		if (bytes) {
-			put_filtered(x, c, p, i, bytes);
+			xlate_put_filtered(x, c, p, i, bytes);
 			return;
 		}
 	}
-	keep_rax_rcx(c);
-	xlate_put_lea(x, c, p, i);
-	finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
+	if (!loaded) /* of what libc reads, no hits are asked for */
+		xlate_put_stands(x, c);
+	xlate_put_plain(x, c, p, i);
 	put_loaded(x, c, p, i, loaded);
 }
 
@@ -425,13 +381,14 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 	if (!report_of(x) || i->kind == INSN_STOP)
 		return;
 	if (report_of(x)->every)
-		put_sp(x, c, REPORT_INSN, (uint64_t)p);
+		xlate_put_sp(x, c, REPORT_INSN, (uint64_t)p);
 	if (report_of(x)->every && xlate_has_values(x, p, i))
 		xlate_put_values(x, c, p, i);
 	if (report_of(x)->every)
 		xlate_put_vector_values(x, c, p, i);
 	if (is_string(i)) {
 		count_access(x);
+		xlate_put_stands(x, c);
 		put_string(x, c, REPORT_STRING, (uint64_t)p);
 		return;
 	}
@@ -441,6 +398,7 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		xlate_put_vectors(x, c, p, i);
 		put_access(x, c, p, i);
 	} else if (is_absolute(i)) {
+		xlate_put_stands(x, c);
 		keep_rax_rcx(c);
 		BYTES(c, 0x48, 0xb9); /* movabs, %rcx */
 		put(c, p + i->imm_at, 8);
@@ -450,8 +408,10 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 	}
 	if (i->kind == INSN_RET && report_of(x)->args)
 		xlate_put_result(x, c, (uint64_t)p);
-	if (i->kind == INSN_CALL || i->kind == INSN_CALL_BY || i->kind == INSN_RET)
-		put_sp(x, c, i->kind == INSN_RET ? REPORT_RET : REPORT_CALL, (uint64_t)p);
+	if (i->kind == INSN_CALL || i->kind == INSN_CALL_BY)
+		xlate_put_call(x, c, (uint64_t)p);
+	if (i->kind == INSN_RET)
+		xlate_put_ret(x, c, (uint64_t)p);
 	if (!xlate_has_args(x, p, i))
 		return;
 	xlate_put_args(x, c, (uint64_t)p);
@@ -463,13 +423,4 @@ void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const
 {
 	if (report_of(x) && is_string(i))
 		put_string(x, c, REPORT_STRING_END, (uint64_t)p);
-}
-
-void emit_report_back(struct xlate *x, struct cache *c)
-{
-	if (!report_of(x))
-		return;
-	keep_rax_rcx(c);
-	BYTES(c, 0x48, LEA, 0x4c, 0x24, 0xf8); /* lea -8(%rsp), %rcx */
-	finish_two(x, c, REPORT_RET, 0);
 }

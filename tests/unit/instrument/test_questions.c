@@ -194,6 +194,41 @@ static void most(void **state)
 	instrument_fini(&s.i);
 }
 
+static void tell_three(struct seen *s, enum replay_report_kind kind, const uint8_t *pc, uint64_t a, uint64_t b)
+{
+	const uint64_t v[] = {(uint64_t)kind << REPORT_KIND_SHIFT | (uint64_t)(uintptr_t)pc, a, b, 0};
+	struct err e;
+
+	assert_int_equal(s->i.report.ops->entries(&s->i, v, kind == REPORT_CALLED ? 4 : 3, &s->t, &e), 0);
+}
+
+/* The second copy tells calls that have no entries in the first one. */
+static void without_entries(void **state)
+{
+	struct seen s;
+
+	(void)state;
+	begin(&s);
+	tell_three(&s, REPORT_CALLED, call, 5, 0x7000);
+	assert_int_equal(s.i.stack->n, 1);
+	assert_int_equal(s.i.stack->v[0].hits, 5);
+	tell_three(&s, REPORT_STANDS, NULL, 0x6ff8, 2);
+	assert_int_equal(s.i.stack->n, 1);
+	assert_int_equal(tell(&s, WRONG), 0);
+	tell_three(&s, REPORT_STANDS, NULL, 0x7000, 2);
+	assert_int_equal(s.i.stack->n, 0);
+	assert_int_equal(begin_again(&s), 1);
+	called(&s, 0x7000);
+	called(&s, 0x6000);
+	assert_int_equal(tell(&s, WRONG), 0);
+	assert_int_equal(s.told, 0);
+	called(&s, 0x5000);
+	assert_int_equal(tell(&s, WRONG), 0);
+	assert_int_equal(s.told, 1);
+	assert_int_equal(s.hits, 2);
+	instrument_fini(&s.i);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(answered),
@@ -201,6 +236,7 @@ int main(void)
 					   cmocka_unit_test(lost_without_filter),
 					   cmocka_unit_test(lost_in_second_copy),
 					   cmocka_unit_test(lost_before_call),
+					   cmocka_unit_test(without_entries),
 					   cmocka_unit_test(most)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

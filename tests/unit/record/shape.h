@@ -10,5 +10,7 @@
 int shape_bytes(const uint8_t *code, size_t n, unsigned *len);
 /* 1: it reads its operand in memory; 2: it writes there; 3: both; 4: as an atomic operation. */
 unsigned shape_way(const uint8_t *code, size_t n);
+/* Of the flags that comparisons set. 1: it reads one; 2: it may leave one as it is. */
+unsigned shape_flags(const uint8_t *code, size_t n);
 
 #endif

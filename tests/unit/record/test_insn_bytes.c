@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the recorder believes of the size of an operand, and of whether it is read or written, against Zydis: where they
- * differ, a check would miss accesses. Of instructions with any opcode and prefixes, and of all that libc has.
+ * What the recorder believes of the size of an operand, of whether it is read or written, and of flags, against Zydis:
+ * where they differ, a check would miss accesses. Of instructions with any opcode and prefixes, and of all that libc
+ * has.
  */
 #include <link.h>
 #include <setjmp.h>
@@ -18,6 +19,18 @@
 
 static unsigned compared;
 
+static void compare_flags(const uint8_t *p, const struct insn *i)
+{
+	enum insn_flags use = insn_flags_use(p, i);
+	unsigned is = shape_flags(p, 15);
+	char text[64] = "";
+
+	for (unsigned k = 0; k < i->len && k < 16; k++)
+		snprintf(text + 3 * k, 4, "%02x ", p[k]);
+	if ((use != INSN_FLAGS_READ && is & 1) || (use == INSN_FLAGS_SET && is & 2))
+		fail_msg("%s: flags %d, and by Zydis %u", text, use, is);
+}
+
 /* Compares one instruction; its length, 0: it is none. */
 static unsigned compare(const uint8_t *p)
 {
@@ -27,6 +40,8 @@ static unsigned compare(const uint8_t *p)
 
 	insn_decode(p, &i);
 	is = shape_bytes(p, 15, &len);
+	if (is != -1 && len == i.len)
+		compare_flags(p, &i);
 	bytes = i.kind == INSN_STOP ? 0 : insn_operand_bytes(p, &i);
 	if (!bytes || is == -1)
 		return len;
@@ -62,7 +77,7 @@ static void test_opcodes(void **state)
 	static const uint8_t before[][2] = {{0, 0},    {0x66, 0},    {0xf3, 0},	   {0xf2, 0},
 					    {0x48, 0}, {0x66, 0x48}, {0xf3, 0x48}, {0xf2, 0x48}};
 	static const uint8_t maps[][2] = {{0, 0}, {0x0f, 0}, {0x0f, 0x38}, {0x0f, 0x3a}};
-	static const uint8_t modrm[] = {0x00, 0x47, 0x8f, 0x34}; /* the last one with SIB */
+	static const uint8_t modrm[] = {0x00, 0x47, 0x8f, 0x34, 0xc1}; /* the last one but one with SIB */
 	uint64_t x = 88172645463325252ull;
 
 	(void)state;
@@ -70,7 +85,7 @@ static void test_opcodes(void **state)
 	for (unsigned a = 0; a < 8; a++)
 		for (unsigned m = 0; m < 4; m++)
 			for (unsigned op = 0; op < 256; op++)
-				for (unsigned r = 0; r < 32; r++) {
+				for (unsigned r = 0; r < 40; r++) {
 					uint8_t b[32] = {0};
 					unsigned n = 0;
 
@@ -81,7 +96,7 @@ static void test_opcodes(void **state)
 						if (maps[m][k])
 							b[n++] = maps[m][k];
 					b[n++] = (uint8_t)op;
-					b[n++] = (uint8_t)(modrm[r & 3] ^ (r >> 2) << 3);
+					b[n++] = (uint8_t)(modrm[r % 5] ^ (r / 5) << 3);
 					for (unsigned k = n; k < 24; k++)
 						b[k] = (uint8_t)random_of(&x) & 0x3f;
 					compare(b);
