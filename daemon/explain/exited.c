@@ -42,12 +42,16 @@ static int tell_condition(struct explain *x, const struct timeline_point *last, 
 {
 	struct condition c = {0};
 	struct inspect p = {0};
+	const char *text;
+	bool returns;
 	int r;
 
 	if (cursor_goto_point(&x->t, last, e) || inspect_open(&p, x, e)) {
 		inspect_close(&p);
 		return -1;
 	}
+	text = json_string_value(json_object_get(p.location, "text"));
+	returns = text && strstr(text, "return");
 	condition_at(&p, p.user, condition_around, &c);
 	inspect_close(&p);
 	r = c.text && !c.chooses && !c.lost ? because_to_branch(x, &c, e) : 1;
@@ -57,6 +61,9 @@ static int tell_condition(struct explain *x, const struct timeline_point *last, 
 		inspect_step(&p, STEP_TEST, c.text, NULL, NULL, "this found that `%s' was %s", c.text,
 			     c.negated ? "false" : "true");
 	inspect_close(&p);
+	/* the check that ends the program with that status is the failure itself */
+	if (!r)
+		explain_end(x, returns ? END_UNKNOWN : END_DECIDED, "why that was so is not known");
 	condition_fini(&c);
 	return r;
 }
@@ -92,8 +99,6 @@ static int why_status(struct explain *x, struct err *e)
 		return -1;
 	if (r)
 		explain_end_instead(x, end, "%s", text);
-	else if (!x->end)
-		explain_end(x, END_DECIDED, "why that was so is not known");
 	return 0;
 }
 
