@@ -294,7 +294,7 @@ bool shim_frames_caller(struct shim_frames *o, const struct visibility *s, pid_t
 	return f.done;
 }
 
-struct call_returning {
+struct outermost_return {
 	const struct visibility *s;
 	const struct text *code;
 	struct user_regs_struct found;
@@ -303,7 +303,7 @@ struct call_returning {
 
 static bool find_return(void *arg, const struct user_regs_struct *r, bool interrupted_there)
 {
-	struct call_returning *f = arg;
+	struct outermost_return *f = arg;
 
 	if (interrupted_there || !visibility_is_shim(f->s, r->rip))
 		return false;
@@ -317,7 +317,7 @@ static bool find_return(void *arg, const struct user_regs_struct *r, bool interr
 bool shim_frames_returns_from(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct text *code,
 			      struct user_regs_struct *r)
 {
-	struct call_returning f = {.s = s, .code = code};
+	struct outermost_return f = {.s = s, .code = code};
 
 	if (visibility_is_shim(s, r->rip))
 		walk(o, s, pid, r, find_return, &f);
