@@ -291,7 +291,7 @@ static int begin(struct local *l, struct err *e)
 	struct trace_words words;
 	bool bad;
 
-	l->free_slots = TRACE_SLOTS - !!l->p->end_break - !!l->p->end_watch;
+	l->free_slots = local_free_slots(l);
 	if (trace_clear_all(&l->left, e) || local_arm_end(l, &l->left, e) ||
 	    local_evaluate(l, &l->left, &bad, &words, e))
 		return -1;

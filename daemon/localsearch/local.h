@@ -63,7 +63,7 @@ struct trace_local_params {
 	uint64_t gadget; /* a `syscall` instruction in the target, for forks */
 	uint64_t end_break; /* the segment ends before the instruction here; 0: none */
 	uint64_t end_hits; /* ... when it is reached for the end_hits-th time; 0: when ops->ended says so */
-	uint64_t end_watch; /* ... or at a write to these 8 bytes; 0: none */
+	uint64_t end_watch; /* ... or at a write to these 8 bytes, which is not waited for with end_break; 0: none */
 	uint64_t walk; /* replay_ctl.walk_addr: branches can be counted (trace/walk.h); 0: they cannot */
 	/* All below: 0 is the default. */
 	uint64_t hits_limit; /* hits after which the search goes by CPU time: 5000 */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define END_BREAK_SLOT 3
+#define END_SLOT 3
 #define SNAPSHOT_MAX 4096
 
 /* The contents of the words, to see whether a hit changed one. */
@@ -15,9 +15,9 @@ struct snapshot {
 	uint8_t data[SNAPSHOT_MAX];
 };
 
-static unsigned end_watch_slot(const struct local *l)
+unsigned local_free_slots(const struct local *l)
 {
-	return l->p->end_break ? END_BREAK_SLOT - 1 : END_BREAK_SLOT;
+	return TRACE_SLOTS - (l->p->end_break || l->p->end_watch);
 }
 
 bool local_watchable(const struct local *l)
@@ -29,22 +29,14 @@ bool local_watchable(const struct local *l)
 
 int local_arm_end(struct local *l, struct trace *t, struct err *e)
 {
-	if (l->p->end_break && trace_set_break(t, END_BREAK_SLOT, l->p->end_break, e))
-		return -1;
-	if (l->p->end_watch && trace_set_watch(t, end_watch_slot(l), l->p->end_watch, 8, e))
-		return -1;
-	return 0;
+	if (l->p->end_break)
+		return trace_set_break(t, END_SLOT, l->p->end_break, e);
+	return l->p->end_watch ? trace_set_watch(t, END_SLOT, l->p->end_watch, 8, e) : 0;
 }
 
 static unsigned end_slots(const struct local *l)
 {
-	unsigned m = 0;
-
-	if (l->p->end_break)
-		m |= 1u << END_BREAK_SLOT;
-	if (l->p->end_watch)
-		m |= 1u << end_watch_slot(l);
-	return m;
+	return l->p->end_break || l->p->end_watch ? 1u << END_SLOT : 0;
 }
 
 static int arm_words(struct local *l, struct trace *t, struct err *e)
@@ -137,7 +129,7 @@ static uint64_t slice(const struct local *l)
 /* At end_break, which is the end when it is met for the end_hits-th time. */
 static bool is_last_pass(const struct local *l, struct trace *t, const struct trace_stop *s)
 {
-	if (!l->p->end_hits || s->why != TRACE_HIT || !(s->slots & 1u << END_BREAK_SLOT))
+	if (!l->p->end_hits || s->why != TRACE_HIT || !(s->slots & 1u << END_SLOT))
 		return false;
 	return ++t->passes >= l->p->end_hits;
 }
@@ -156,8 +148,9 @@ static int resume(struct local *l, struct trace *t, bool step, const struct trac
 		*ended = true;
 		return 0;
 	}
-	ends = s->slots & end_slots(l) & ~(l->p->end_hits ? 1u << END_BREAK_SLOT : 0);
-	look = ends || s->why == TRACE_TIMEOUT;
+	ends = s->slots & end_slots(l) && !(l->p->end_break && l->p->end_hits);
+	/* nothing watches end_watch then; it comes to end_break before, if no pass of that is missed */
+	look = ends || s->why == TRACE_TIMEOUT || (l->p->end_break && l->p->end_watch && s->why == TRACE_HIT);
 	return look && s->why != TRACE_EXITED ? check_ended(l, t, ends, ended, e) : 0;
 }
 

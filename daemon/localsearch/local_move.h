@@ -47,7 +47,12 @@ bool local_watchable(const struct local *l);
 bool local_same_words(const struct local *l, const struct trace *a, const struct trace *b);
 /* Adds what the words hold in t to *sum, which tells one way of their contents from another. */
 void local_add_contents(const struct local *l, const struct trace *t, uint64_t *sum);
-/* Sets the slots for the end of the segment. */
+/*
+ * How many debug registers are left for words. One is for the end of the segment, or, if the search ends before that,
+ * for its end_break: the segment's end is not met then.
+ */
+unsigned local_free_slots(const struct local *l);
+/* Sets the slot for the end. */
 int local_arm_end(struct local *l, struct trace *t, struct err *e);
 /*
  * Moves t by `count` units of l->words, for at most `raw_max` hits or instructions (0: no limit). *done:

@@ -67,7 +67,7 @@ int trace_local_passes(struct trace *t, const struct trace_local_params *p, cons
 	*passes = 0;
 	if (!local_can_walk(&l) || !place->known)
 		return 1;
-	l.free_slots = TRACE_SLOTS - !!p->end_break - !!p->end_watch;
+	l.free_slots = local_free_slots(&l);
 	r = trace_clear_all(&l.left, e) || local_arm_end(&l, &l.left, e) ? -1 : pass_all(&l, place, pc, passes, e);
 	*t = l.left;
 	return r;
