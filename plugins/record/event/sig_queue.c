@@ -38,13 +38,27 @@ static uint32_t room(struct thr *t)
 	return ++t->queue.used;
 }
 
+/* A timer expires again whose last signal still waits: as in the kernel, that one tells how often. */
+static int is_overrun(struct thr *t, const siginfo_t *si)
+{
+	siginfo_t *last;
+
+	if (si->si_code != SI_TIMER || !(t->queue.set & SIG_BIT(si->si_signo)))
+		return 0;
+	last = &place(t, t->queue.last[si->si_signo])->si;
+	if (last->si_code != SI_TIMER || last->si_timerid != si->si_timerid)
+		return 0;
+	last->si_overrun += si->si_overrun + 1;
+	return 1;
+}
+
 void sig_queue_put(struct thr *t, const siginfo_t *si)
 {
 	int sig = si->si_signo;
 	struct queued *q;
 	uint32_t i;
 
-	if (t->queue.n >= SIG_QUEUE && (STANDARD & t->queue.set & SIG_BIT(sig)))
+	if (t->queue.n >= SIG_QUEUE && ((STANDARD & t->queue.set & SIG_BIT(sig)) || is_overrun(t, si)))
 		return;
 	i = room(t);
 	if (!i) {
