@@ -94,21 +94,16 @@ static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 
 static int map_report(struct reporting *g, struct trace *t, struct err *e)
 {
-	/* at this address it is ignored by comparisons of states, and in no mapping's way */
 	size_t word_bytes = g->r->words * sizeof(*g->r->word), codes = g->code.n + REPORT_CODES_SPARE;
-	const uint64_t args[6] = {
-		REPLAY_REPORT_ADDR,	ROOM + word_bytes + codes * sizeof(struct replay_report_code),
-		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-		(uint64_t)-1,		0};
+	uint64_t bytes = ROOM + word_bytes + codes * sizeof(struct replay_report_code);
 	uint64_t word = g->in->seg.t->ctl->report_addr;
 	struct replay_report head;
-	int64_t ret;
+	/* at this address it is ignored by comparisons of states, and in no mapping's way */
+	int is = choose_filter(g, t, e) ? -1 : map_at(g, t, REPLAY_REPORT_ADDR, bytes, e);
 
-	if (choose_filter(g, t, e) || trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e))
-		return -1;
-	if (ret < 0 && ret > -4096)
-		return err_set(e, ERR_HOST, "no memory in the copy %d", (int)t->pid);
-	g->at = (uint64_t)ret;
+	if (is <= 0)
+		return is ? -1 : err_set(e, ERR_HOST, "no memory in the copy %d", (int)t->pid);
+	g->at = REPLAY_REPORT_ADDR;
 	head = (struct replay_report){.cur = g->at + sizeof(head),
 				      .full = g->at + FULL,
 				      .end = g->at + ROOM,
