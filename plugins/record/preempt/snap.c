@@ -29,6 +29,8 @@ static _Noreturn void snap_child(void)
 		__builtin_memcpy(own->tid, shared->tid, sizeof(own->tid));
 		waits_tell();
 	}
+	if (own->flags & REPLAY_F_OTHER_PIDS) /* no PID namespace ends with the worker */
+		raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
 	alias_own_take(alias_own_make());
 	G.mode = SHIM_OFF;
 	/* a session of its own: else it keeps the original's PID in use as its session's */
