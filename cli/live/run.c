@@ -93,9 +93,10 @@ static void say(struct live *l, const char *text)
 static void prepare_image(struct live *l, struct group_thread *th)
 {
 	struct rlog_control *c = l->rec.control;
+	uint32_t pid = (uint32_t)th->t.pid;
 	struct err e;
 
-	if (__atomic_exchange_n(&c->traced_exec, 0, __ATOMIC_ACQ_REL) == (uint32_t)th->t.pid) {
+	if (__atomic_compare_exchange_n(&c->traced_exec, &pid, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		if (launch_executed(th->t.pid, c->traced_stack, &e)) {
 			cleanup_free char *text = str_fmt("fred: it cannot be replayed from here on: %s\n", e.text);
 

@@ -20,9 +20,9 @@
 /* old: what was set before; NULL: not asked. */
 static int change(pid_t tid, struct sud_config *old, const struct sud_config *to, struct err *e)
 {
-	int r = 0;
+	int sig, r = 0;
 
-	if (threads_stop(tid, e))
+	if (threads_stop(tid, &sig, e))
 		return -1;
 	if (old && sud_get(tid, old))
 		/* an older kernel: nothing uses it there (plugins/record/start/trap.c) */
@@ -30,7 +30,7 @@ static int change(pid_t tid, struct sud_config *old, const struct sud_config *to
 				 : err_errno(e, ERR_HOST, "cannot read the Syscall User Dispatch of thread %d", tid);
 	else if ((!old || old->mode) && sud_set(tid, to))
 		r = err_errno(e, ERR_HOST, "cannot set the Syscall User Dispatch of thread %d", tid);
-	if (ptrace(PTRACE_DETACH, tid, 0, 0) && !r)
+	if (ptrace(PTRACE_DETACH, tid, 0, sig) && !r)
 		r = err_errno(e, ERR_INTERNAL, "cannot release thread %d", tid);
 	return r;
 }

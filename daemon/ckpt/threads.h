@@ -5,8 +5,8 @@
 
 #include "ckpt/image_pids.h"
 
-/* The caller becomes its tracer, and releases it by PTRACE_DETACH. */
-int threads_stop(pid_t tid, struct err *e);
+/* The caller becomes its tracer, and releases it by PTRACE_DETACH with *sig: a signal that it was to receive, or 0. */
+int threads_stop(pid_t tid, int *sig, struct err *e);
 /*
  * Clears the debug status of each thread of a restored image. CRIU 4.2 leaves a hit of its own breakpoint there: GDB
  * would take the next fault for one of a breakpoint that was removed, and let the process die of it.

@@ -31,7 +31,7 @@
 	X("putc", 0, FUNCTION_NOTHING)                                                                                 \
 	X("fwrite", 0, FUNCTION_NOTHING)                                                                               \
 	X("fread", ARG(0), FUNCTION_TELLS_ITEMS)                                                                       \
-	X("__fread_chk", ARG(0), FUNCTION_TELLS_ITEMS)                                                                 \
+	X("__fread_chk", ARG(0), FUNCTION_TELLS_ITEMS_CHECKED)                                                         \
 	X("fgets", ARG(0), FUNCTION_TELLS)                                                                             \
 	X("__fgets_chk", ARG(0), FUNCTION_TELLS)                                                                       \
 	X("strftime", ARG(0), FUNCTION_TELLS)                                                                          \
@@ -120,6 +120,9 @@ uint64_t functions_size_among(const uint64_t *arg, unsigned n)
 bool functions_tells_all(int name, const uint64_t *arg)
 {
 	int does = functions[name].does;
+	const uint64_t *sizes = arg + (does == FUNCTION_TELLS_ITEMS_CHECKED ? 2 : 1);
 
-	return does == FUNCTION_TELLS || (does == FUNCTION_TELLS_ITEMS && (arg[1] == 1 || arg[2] == 1));
+	if (does == FUNCTION_TELLS_ITEMS || does == FUNCTION_TELLS_ITEMS_CHECKED)
+		return sizes[0] == 1 || sizes[1] == 1;
+	return does == FUNCTION_TELLS;
 }

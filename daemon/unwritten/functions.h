@@ -15,7 +15,8 @@ enum {
 	FUNCTION_NOTHING = -1,
 	FUNCTION_OUTPUTS = -2, /* hands buffers of the program's to the kernel */
 	FUNCTION_TELLS = -3, /* says what it has written at its first argument; an older recorder does not */
-	FUNCTION_TELLS_ITEMS = -4 /* the same, but not the part of an item at the end of the file */
+	FUNCTION_TELLS_ITEMS = -4, /* the same, but not the part of an item at the end of the file */
+	FUNCTION_TELLS_ITEMS_CHECKED = -5 /* ... with the size of the buffer in front of the size of an item */
 };
 
 struct function_outputs {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_signals.c: a thread waits in each of the calls that a handler ends, and the recorder sends it a signal of its own there: none
- * of them ends before its time or lasts much longer, and none moves a part only. A signal of the program's that comes while a handler computes
- * makes the recorder set a timer, which is over in the wait.
+ * own_signals.c: a thread waits in each of the calls that a handler ends, and the recorder sends it a signal of its own
+ * there: none of them ends before its time or lasts much longer, and none moves a part only. A signal of the program's
+ * that comes while a handler computes makes the recorder set a timer, which is over in the wait.
  */
 #include "check.h"
 
@@ -24,6 +24,7 @@
 
 #define ROUNDS 2
 #define LIMIT_ROUNDS 6
+#define LIMIT_ROUNDS_MOST 400 /* on a machine that is late each time */
 #define MS 1000000
 #define SHORT (40 * MS) /* the recorder's timer is half as long */
 #define HANDLER_SPINS 3000000
@@ -169,8 +170,8 @@ static void in_recvmsg(void)
 }
 
 /*
- * A time limit is over neither early nor, which would be half a limit late, counted anew from the recorder's signal on: not each
- * time, since a machine with other work may be as late.
+ * A time limit is over neither early nor, which would be half a limit late, counted anew from the recorder's signal on:
+ * not each time, since a machine with other work may be as late.
  */
 static struct limited {
 	int64_t shortest; /* ns */
@@ -209,15 +210,14 @@ static void in_limited_send(void)
 	over(&limits[1], began, errno);
 }
 
-static void check_limits(void)
+static int is_late(const struct limited *l)
 {
-	for (unsigned i = 0; i < 2; i++)
-		CHECK(limits[i].shortest < SHORT + SHORT / 3);
+	return l->shortest >= SHORT + SHORT / 3;
 }
 
-static void (*const calls[])(void) = {in_poll, in_ppoll, in_select, in_epoll, in_nanosleep, in_clock_nanosleep, in_sem,
-				      in_sigtimedwait, in_semtimedop, in_write, in_writev, in_sendmsg, in_sendfile,
-				      in_splice, in_recv, in_recvmsg};
+static void (*const calls[])(void) = {
+	in_poll,       in_ppoll, in_select, in_epoll,	in_nanosleep, in_clock_nanosleep, in_sem,  in_sigtimedwait,
+	in_semtimedop, in_write, in_writev, in_sendmsg, in_sendfile,  in_splice,	  in_recv, in_recvmsg};
 
 static unsigned long spin(unsigned n)
 {
@@ -334,9 +334,10 @@ int main(void)
 	NEED(pthread_create(&fr, NULL, filled_reader, NULL) == 0 && pthread_create(&d, NULL, drips, NULL) == 0);
 	for (unsigned i = 0; i < ROUNDS * sizeof(calls) / sizeof(calls[0]); i++)
 		one_wait(calls[i / ROUNDS]);
-	for (unsigned i = 0; i < 2 * LIMIT_ROUNDS; i++)
+	for (unsigned i = 0;
+	     i < 2 * LIMIT_ROUNDS || (i < LIMIT_ROUNDS_MOST && (is_late(limits) || is_late(limits + 1))); i++)
 		one_wait(i & 1 ? in_limited_read : in_limited_send);
-	check_limits();
+	CHECK(!is_late(&limits[0]) && !is_late(&limits[1]));
 	close(asked[1]);
 	close(full[1]);
 	close(filled[1]);

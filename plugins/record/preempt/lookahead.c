@@ -135,14 +135,19 @@ static void on_time(int sig)
 	be_patient();
 }
 
+/* on_time() reads these: it waits until they belong together. */
 static void take(const uint64_t *regs, uint64_t hits, uint32_t doubts)
 {
+	uint64_t alarm = SIG_BIT(SIGALRM);
+
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &alarm, 0, 8);
 	best = hits;
 	best_doubts = doubts;
 	best_stops = stops;
 	best_is_early = 0;
 	for (uint32_t i = 0; i < seek->words; i++)
 		best_differs[i] = i == REG_RIP ? 0 : seek_halves(seek_word(seek, regs, i) ^ seek->want[i]);
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &alarm, 0, 8);
 }
 
 static void consider(const uint64_t *regs, uint64_t hits)

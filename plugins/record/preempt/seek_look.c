@@ -372,7 +372,7 @@ uint32_t seek_doubts(struct seek *s, const uint64_t *regs, uint32_t limit)
 			changed = seek_halves(no);
 		seek_demand(s, i, changed);
 		wrong |= changed && !(s->soft && on_stack(s, i));
-		n += !is_known(s, i, v) && !xlate_was_back(v);
+		n += !wrong && !is_known(s, i, v) && !xlate_was_back(v);
 	}
 	if (wrong)
 		return SEEK_WRONG;

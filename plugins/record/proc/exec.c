@@ -432,11 +432,16 @@ static void lower_stack_limit(const struct helper *h, int begins)
 static void tell_tracer(const struct helper *h, int begins)
 {
 	struct rlog_control *c = G.control;
+	uint32_t pid = (uint32_t)raw0(SYS_getpid);
 
 	if (!h->refused)
 		return;
+	if (!begins) { /* another process may have set it since */
+		__atomic_compare_exchange_n(&c->traced_exec, &pid, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		return;
+	}
 	c->traced_stack = h->stack[0];
-	__atomic_store_n(&c->traced_exec, begins ? (uint32_t)raw0(SYS_getpid) : 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->traced_exec, pid, __ATOMIC_RELEASE);
 }
 
 #define PATH_BYTES 4000u /* that the log tells */
