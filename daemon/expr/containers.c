@@ -27,6 +27,27 @@
 #define ATOMIC_VALUE "(*(%T *)&(%o))"
 #define OPTIONAL_VALUE "((%o)._M_payload._M_payload._M_value)"
 #define VALUELESS "((%o)._M_index+1==1<<8*sizeof((%o)._M_index))" /* a char or a short, all ones */
+#define ITERATOR "__gnu_cxx::__normal_iterator<"
+#define VECTOR_FIRST "((%o)._M_impl._M_start)"
+#define VECTOR_END "((%o)._M_impl._M_finish)"
+#define MAP "std::map<|std::multimap<"
+#define SET "std::set<|std::multiset<"
+#define TREE_ITERATOR "std::_Rb_tree_iterator<|std::_Rb_tree_const_iterator<"
+#define TREE_AT(node) "((%T *)&((std::_Rb_tree_node<%T > *)" node ")->_M_storage)"
+#define HEADER "(%o)._M_t._M_impl._M_header"
+#define TREE_FIRST HEADER "._M_left"
+#define TREE_LAST "(" HEADER "._M_parent?" HEADER "._M_right:" HEADER "._M_parent)" /* NULL: it is empty */
+#define TREE_END "((std::_Rb_tree_node_base *)&" HEADER ")"
+#define LIST_ITERATOR "std::_List_iterator<|std::_List_const_iterator<"
+#define LIST_AT(node) "((%T *)&((std::_List_node<%T > *)" node ")->_M_storage)"
+#define LIST_FIRST "(%o)._M_impl._M_node._M_next"
+#define LIST_LAST "(%o)._M_impl._M_node._M_prev"
+#define LIST_END "((void *)&(%o)._M_impl._M_node)"
+#define HASHED "std::unordered_map<|std::unordered_set<|std::unordered_multimap<|std::unordered_multiset<"
+#define HASH_ITERATOR "std::__detail::_Node_iterator<|std::__detail::_Node_const_iterator<"
+#define HASH_FIRST "((%o)._M_h._M_before_begin._M_nxt)"
+#define HASH_AT "((%T *)((char *)" HASH_FIRST "+%i))"
+#define HASH_OFFSET(cached) "(unsigned long)&((std::__detail::_Hash_node<%T, " cached "> *)0)->_M_storage"
 #define BOOLS "std::vector<bool,"
 #define BITSET "std::bitset<"
 #define DEQUE_ITEM "sizeof(*(%o)._M_impl._M_start._M_cur)"
@@ -34,8 +55,8 @@
 #define DEQUE_INDEX "((%i)+((%o)._M_impl._M_start._M_cur-(%o)._M_impl._M_start._M_first))"
 
 /*
- * what: a method without arguments, or as rewrite.h has it. In the text %o is the object, %i the index, %T the first
- * type, %% a percent sign; methods in it are looked up in turn.
+ * type: how its name begins, one way or another. what: a method without arguments, or as rewrite.h has it. In the text
+ * %o is the object, %i the index, %T the first type, %% a percent sign; methods in it are looked up in turn.
  */
 static const struct {
 	const char *type, *what, *text;
@@ -62,18 +83,15 @@ static const struct {
 	{STRING, "[", "((%o)._M_dataplus._M_p[%i])"},
 	{LIST, "size", "((%o)._M_impl._M_node._M_size)"},
 	{LIST, "empty", "((%o)._M_impl._M_node._M_size==0)"},
-	{"std::map<", "size", "((%o)._M_t._M_impl._M_node_count)"},
-	{"std::map<", "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
-	{"std::multimap<", "size", "((%o)._M_t._M_impl._M_node_count)"},
-	{"std::multimap<", "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
-	{"std::set<", "size", "((%o)._M_t._M_impl._M_node_count)"},
-	{"std::set<", "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
-	{"std::multiset<", "size", "((%o)._M_t._M_impl._M_node_count)"},
-	{"std::multiset<", "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
-	{"std::unordered_map<", "size", "((%o)._M_h._M_element_count)"},
-	{"std::unordered_map<", "empty", "((%o)._M_h._M_element_count==0)"},
-	{"std::unordered_set<", "size", "((%o)._M_h._M_element_count)"},
-	{"std::unordered_set<", "empty", "((%o)._M_h._M_element_count==0)"},
+	{LIST, "front", "(*" LIST_AT(LIST_FIRST) ")"},
+	{LIST, "back", "(*" LIST_AT(LIST_LAST) ")"},
+	{MAP, "size", "((%o)._M_t._M_impl._M_node_count)"},
+	{MAP, "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
+	{SET, "size", "((%o)._M_t._M_impl._M_node_count)"},
+	{SET, "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
+	{HASHED, "size", "((%o)._M_h._M_element_count)"},
+	{HASHED, "empty", "((%o)._M_h._M_element_count==0)"},
+	{HASHED, "bucket_count", "((%o)._M_h._M_bucket_count)"},
 	/* with one node, as most have, less is read */
 	{DEQUE, "size",
 	 "((unsigned long)((%o)._M_impl._M_finish._M_node==(%o)._M_impl._M_start._M_node"
@@ -123,25 +141,41 @@ static const struct {
 	{SHARED, "->", "((%o)._M_ptr)"},
 	{SHARED, "", "((%o)._M_ptr)"},
 	{SHARED, "use_count", "((%o)._M_refcount._M_pi?(%o)._M_refcount._M_pi->_M_use_count:0)"},
+	/* iterators: what they are at, and what two of them are compared by */
+	{ITERATOR, "->", "((%o)._M_current)"},
+	{ITERATOR, "*", "((%o)._M_current)"},
+	{ITERATOR, "[", "((%o)._M_current[%i])"},
+	{ITERATOR, "", "((%o)._M_current)"},
+	{TREE_ITERATOR, "->", TREE_AT("(%o)._M_node")},
+	{TREE_ITERATOR, "*", TREE_AT("(%o)._M_node")},
+	{TREE_ITERATOR, "", "((%o)._M_node)"},
+	{LIST_ITERATOR, "->", LIST_AT("(%o)._M_node")},
+	{LIST_ITERATOR, "*", LIST_AT("(%o)._M_node")},
+	{LIST_ITERATOR, "", "((%o)._M_node)"},
+	{HASH_ITERATOR, "->", "((%T *)&(%o)._M_cur->_M_storage)"},
+	{HASH_ITERATOR, "*", "((%T *)&(%o)._M_cur->_M_storage)"},
+	{HASH_ITERATOR, "", "((%o)._M_cur)"},
+	{"std::_Deque_iterator<", "->", "((%o)._M_cur)"},
+	{"std::_Deque_iterator<", "*", "((%o)._M_cur)"},
 };
 
-#define TREE_AT(node) "((%T *)&((std::_Rb_tree_node<%T > *)" node ")->_M_storage)"
-#define LIST_AT(node) "((%T *)&((std::_List_node<%T > *)(%o)._M_impl._M_node." node ")->_M_storage)"
-#define HEADER "(%o)._M_t._M_impl._M_header"
-#define TREE_FIRST TREE_AT(HEADER "._M_left")
-#define TREE_LAST TREE_AT("(" HEADER "._M_parent?" HEADER "._M_right:" HEADER "._M_parent)") /* NULL: it is empty */
-#define BACKWARDS "std::reverse_iterator<"
-
-/* What c.begin() and c.rbegin() of such a type lead to; %o: the container, %T: the iterator's first type. */
+/*
+ * What c.begin(), c.end() and c.rbegin() lead to, whether or not the program has these functions; %o: the container,
+ * %T: the type of its elements. first and last: to an element, of which its member or its value is wanted. begin and
+ * end: as the iterators above are compared. offset: GDB finds the number for %i, where the program has that type.
+ */
 static const struct {
-	const char *type, *first, *last;
-} iterators[] = {
-	{"__gnu_cxx::__normal_iterator<", "((%o)._M_impl._M_start)", "((%o)._M_impl._M_finish-1)"},
-	{"std::_Rb_tree_iterator<", TREE_FIRST, TREE_LAST},
-	{"std::_Rb_tree_const_iterator<", TREE_FIRST, TREE_LAST},
-	{"std::_List_iterator<", LIST_AT("_M_next"), LIST_AT("_M_prev")},
-	{"std::_List_const_iterator<", LIST_AT("_M_next"), LIST_AT("_M_prev")},
-	{"std::_Deque_iterator<", "((%o)._M_impl._M_start._M_cur)", NULL},
+	const char *type, *first, *last, *begin, *end, *offset;
+} ends[] = {
+	{VECTOR, VECTOR_FIRST, "(" VECTOR_END "-1)", VECTOR_FIRST, VECTOR_END, NULL},
+	{STRING, "((%o)._M_dataplus._M_p)", "((%o)._M_dataplus._M_p+(%o)._M_string_length-1)",
+	 "((%o)._M_dataplus._M_p)", "((%o)._M_dataplus._M_p+(%o)._M_string_length)", NULL},
+	{MAP, TREE_AT(TREE_FIRST), TREE_AT(TREE_LAST), "(" TREE_FIRST ")", TREE_END, NULL},
+	{SET, TREE_AT(TREE_FIRST), TREE_AT(TREE_LAST), "(" TREE_FIRST ")", TREE_END, NULL},
+	{LIST, LIST_AT(LIST_FIRST), LIST_AT(LIST_LAST), "(" LIST_FIRST ")", LIST_END, NULL},
+	{DEQUE, "((%o)._M_impl._M_start._M_cur)", NULL, NULL, NULL, NULL},
+	{HASHED, HASH_AT, NULL, HASH_FIRST, "0", HASH_OFFSET("false")},
+	{HASHED, HASH_AT, NULL, HASH_FIRST, "0", HASH_OFFSET("true")},
 };
 
 /* Of other shape than their general template: only rows of their own are for them. */
@@ -190,9 +224,38 @@ static char *first_argument(const char *type)
 	return xstrndup(from, (size_t)(p - from));
 }
 
-static char *fill(const char *text, const char *object, const char *index, const char *type)
+/* The type of a container's elements, of its last argument, the allocator. NULL: it has none of the library's. */
+static char *element_of(const char *type)
 {
-	cleanup_free char *first = first_argument(type);
+	const char *at = NULL;
+
+	for (const char *p = strchr(type, '<') + 1, *from = p; *p; p++) {
+		int depth = 0;
+
+		for (from = p; *p && (depth || (*p != ',' && *p != '>')); p++)
+			depth += (*p == '<') - (*p == '>');
+		at = from + strspn(from, " ");
+		if (*p != ',')
+			break;
+	}
+	return at && (str_starts(at, "std::allocator<") || str_starts(at, "std::pmr::polymorphic_allocator<"))
+		       ? first_argument(at)
+		       : NULL;
+}
+
+/* Does the type's name begin in one of these ways, with a | between them? */
+static bool is_one_of(const char *type, const char *begins)
+{
+	for (size_t len; *begins; begins += len + (begins[len] == '|')) {
+		len = strcspn(begins, "|");
+		if (!strncmp(type, begins, len))
+			return true;
+	}
+	return false;
+}
+
+static char *fill(const char *text, const char *object, const char *index, const char *first)
+{
 	struct buf out = {0};
 
 	for (const char *p = text; *p; p++)
@@ -211,7 +274,7 @@ static const char *text_for(const char *type, const char *what)
 		if (str_starts(type, special[i]))
 			own = special[i];
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (str_starts(type, methods[i].type) && !strcmp(what, methods[i].what) &&
+		if (is_one_of(type, methods[i].type) && !strcmp(what, methods[i].what) &&
 		    (!own || str_eq(own, methods[i].type)))
 			return methods[i].text;
 	return NULL;
@@ -268,7 +331,7 @@ static unsigned piece_of(size_t n, const char **type)
  */
 static char *compare_text(struct speller *p, const char *object, const char *with, bool equal)
 {
-	cleanup_free char *type = NULL, *size = NULL, *data = NULL;
+	cleanup_free char *type = NULL, *first = NULL, *size = NULL, *data = NULL;
 	cleanup_buf struct buf bytes = {0}, out = {0};
 	const char *number;
 	bool points;
@@ -278,8 +341,9 @@ static char *compare_text(struct speller *p, const char *object, const char *wit
 	type = class_of(p, object, &points);
 	if (!type || points || !(str_starts(type, STRING "char,") || str_starts(type, VIEW "char,")))
 		return NULL;
-	size = fill(text_for(type, "size"), object, "", type);
-	data = fill(text_for(type, "data"), object, "", type);
+	first = first_argument(type);
+	size = fill(text_for(type, "size"), object, "", first);
+	data = fill(text_for(type, "data"), object, "", first);
 	buf_addf(&out, "(%s%s%zu", size, equal ? "==" : "!=", bytes.len);
 	for (size_t i = 0, n; i < bytes.len; i += n) {
 		uint64_t v = 0;
@@ -294,27 +358,47 @@ static char *compare_text(struct speller *p, const char *object, const char *wit
 	return buf_steal(&out);
 }
 
-/* The pointer that stands for the iterator c.begin() or c.rbegin() where what it points to is wanted. NULL: no such. */
-static char *at_begin(struct speller *p, const char *iterator)
+/* Is text a call of this method? Then *object is (of a pointer: what it leads to) what it is called on. */
+static bool is_call_of(const char *text, const char *method, char **object)
 {
-	cleanup_free char *type = NULL, *container = NULL;
-	const char *dot = strrchr(iterator, '.'), *of;
-	bool points, last = dot && !strcmp(dot, ".rbegin()");
+	cleanup_free char *dot = str_fmt(".%s()", method), *arrow = str_fmt("->%s()", method);
+	size_t len = strlen(text);
 
-	if (!dot || (!last && strcmp(dot, ".begin()") && strcmp(dot, ".cbegin()")))
-		return NULL;
-	type = class_of(p, iterator, &points);
-	if (!type || points || last != str_starts(type, BACKWARDS))
-		return NULL;
-	of = last ? type + strlen(BACKWARDS) : type;
-	container = xstrndup(iterator, (size_t)(dot - iterator));
-	for (size_t i = 0; i < sizeof(iterators) / sizeof(iterators[0]); i++) {
-		const char *text = last ? iterators[i].last : iterators[i].first;
+	if (len > strlen(arrow) && str_eq(text + len - strlen(arrow), arrow))
+		*object = str_fmt("*(%.*s)", (int)(len - strlen(arrow)), text);
+	else if (len > strlen(dot) && str_eq(text + len - strlen(dot), dot))
+		*object = xstrndup(text, len - strlen(dot));
+	else
+		return false;
+	return true;
+}
 
-		if (!text || !str_starts(of, iterators[i].type))
+/*
+ * What stands for the iterator c.begin(), c.end() or c.rbegin() (and those of constants): the pointer to what it is at
+ * (at), or what it is compared by. NULL: no such.
+ */
+static char *at_end(struct speller *p, const char *iterator, bool at)
+{
+	static const char *const names[] = {"begin", "cbegin", "end", "cend", "rbegin", "crbegin"};
+	cleanup_free char *type = NULL, *container = NULL, *element = NULL;
+	size_t k = 0;
+	bool points;
+
+	while (k < sizeof(names) / sizeof(names[0]) && !is_call_of(iterator, names[k], &container))
+		k++;
+	type = container ? class_of(p, container, &points) : NULL;
+	element = type && !points && !str_starts(type, BOOLS) ? element_of(type) : NULL;
+	for (size_t i = 0; element && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const char *begin = at ? ends[i].first : ends[i].begin;
+		const char *text = k < 2 ? begin : k < 4 ? ends[i].end : at ? ends[i].last : NULL;
+		cleanup_free char *ask = ends[i].offset ? fill(ends[i].offset, "", "", element) : NULL, *offset = NULL;
+		struct err ignored;
+
+		if (!text || !is_one_of(type, ends[i].type) ||
+		    (at && ask && gdb_eval(p->g, ask, p->tid, p->frame, 0, &offset, &ignored)))
 			continue;
 		p->any = true;
-		return fill(text, container, "", of);
+		return fill(text, container, offset ? offset : "", element);
 	}
 	return NULL;
 }
@@ -327,7 +411,7 @@ static const struct rewrite_ops spelling = {.member = spelled_out};
 static char *spelled_out(void *ctx, const char *object, const char *what, bool arrow, const char *index)
 {
 	struct speller *p = ctx;
-	cleanup_free char *type = NULL, *on = NULL, *by = NULL;
+	cleanup_free char *type = NULL, *first = NULL, *on = NULL, *by = NULL;
 	const char *text;
 	bool points, equal = !strcmp(what, "==");
 	char *inner;
@@ -336,7 +420,7 @@ static char *spelled_out(void *ctx, const char *object, const char *what, bool a
 		return *index == '"' ? compare_text(p, object, index, equal) : compare_text(p, index, object, equal);
 	if (!known(what))
 		return NULL;
-	inner = !strcmp(what, "->") || !strcmp(what, "*") ? at_begin(p, object) : NULL;
+	inner = !strcmp(what, "->") || !strcmp(what, "*") || !*what ? at_end(p, object, *what != '\0') : NULL;
 	if (inner)
 		return inner;
 	type = class_of(p, object, &points);
@@ -345,7 +429,8 @@ static char *spelled_out(void *ctx, const char *object, const char *what, bool a
 		return NULL;
 	p->any = true;
 	on = arrow ? str_fmt("*(%s)", object) : xstrdup(object);
-	by = fill(text, on, index ? index : "", type);
+	first = first_argument(type);
+	by = fill(text, on, index ? index : "", first);
 	if (!strstr(text, "()") || rewrite_expr(by, &spelling, p, &inner))
 		return steal_ptr(&by);
 	return inner;

@@ -257,12 +257,24 @@ static void primary(struct scan *s, struct buf *out)
 	}
 }
 
+/* Is ++ or -- in front of the operand, the end of out, or after it? */
+static bool is_stepped(const struct scan *s, const struct buf *out)
+{
+	const char *after = s->p + strspn(s->p, " \t");
+	size_t n = out->len;
+
+	while (n && isspace((unsigned char)buf_str(out)[n - 1]))
+		n--;
+	return str_starts(after, "++") || str_starts(after, "--") ||
+	       (n > 1 && strchr("+-", buf_str(out)[n - 1]) && buf_str(out)[n - 2] == buf_str(out)[n - 1]);
+}
+
 /* An object that acts as a value becomes it, where the value is what is wanted: alone, it is to be shown as it is. */
 static void as_value(struct scan *s, struct buf *text, size_t from, const struct buf *out)
 {
 	bool alone = !s->depth && !out->len && !from && !s->p[strspn(s->p, " \t")];
 
-	if (alone || s->calls || memchr(buf_str(text), '&', from))
+	if (alone || s->calls || memchr(buf_str(text), '&', from) || is_stepped(s, out))
 		return;
 	if (!from || buf_str(text)[from - 1] != '*' || !replaced(s, text, from, "*", false, NULL))
 		replaced(s, text, from, "", false, NULL);
