@@ -25,6 +25,7 @@ void modules_fini(struct code_files *m)
 	for (size_t i = 0; i < m->n; i++) {
 		if (m->v[i]->dwfl)
 			dwfl_end(m->v[i]->dwfl);
+		strv_fini(&m->v[i]->absolute);
 		free(m->v[i]->vars);
 		free(m->v[i]->path);
 		free(m->v[i]);
@@ -172,13 +173,29 @@ Dwarf_Die *module_unit(struct code_file *m, uint64_t pc, Dwarf_Addr *bias)
 	return m->unit;
 }
 
+/* A name as the line table has it; relative ones are to be read from where the compiler ran. */
+static const char *absolute(struct code_file *m, Dwarf_Die *unit, const char *name)
+{
+	Dwarf_Attribute a;
+	const char *dir = name && name[0] != '/' ? dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &a)) : NULL;
+	cleanup_free char *path = dir ? path_join(dir, name) : NULL;
+
+	if (!path)
+		return name;
+	for (size_t i = 0; i < m->absolute.n; i++)
+		if (str_eq(m->absolute.s[i], path))
+			return m->absolute.s[i];
+	strv_add(&m->absolute, path);
+	return m->absolute.s[m->absolute.n - 1];
+}
+
 const char *module_line(struct code_file *m, uint64_t pc, int *line)
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *unit = module_unit(m, pc, &bias);
 	Dwarf_Line *l = unit ? dwarf_getsrc_die(unit, pc - bias) : NULL;
 
-	return l && !dwarf_lineno(l, line) && *line ? dwarf_linesrc(l, NULL, NULL) : NULL;
+	return l && !dwarf_lineno(l, line) && *line ? absolute(m, unit, dwarf_linesrc(l, NULL, NULL)) : NULL;
 }
 
 /* ---- variables ---- */

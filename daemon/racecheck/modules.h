@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/str.h"
+
 /* Whose code: what the C and C++ libraries do on behalf of the program is synchronised by themselves. */
 enum module_kind { MODULE_PROGRAM, MODULE_RUNTIME, MODULE_LOADER, MODULE_RECORDER };
 
@@ -26,6 +28,7 @@ struct code_file {
 	Dwfl_Module *mod;
 	Dwarf_Die *unit; /* in which the last address was */
 	Dwarf_Addr bias;
+	struct strv absolute; /* names of source files that the debug information has relative ones of */
 	struct module_var *vars; /* by address */
 	size_t nvars;
 	bool vars_read;
