@@ -254,29 +254,86 @@ static bool has_order(const struct token *k)
 	       is(k, "__atomic_load_n") || is(k, "__atomic_store_n") || is(k, "__atomic_exchange_n");
 }
 
-/*
- * After the name of a function with so many orders: are they all relaxed, and is at most one of its arguments atomic?
- * Goes behind them.
- */
-static bool is_relaxed(struct scan *t, unsigned orders, const struct atomics *a, const struct atomics *b)
+/* After `memory_order`: is it the one that C++20 writes memory_order::relaxed? Goes behind it. */
+static bool is_scoped_relaxed(struct scan *t)
 {
 	struct token k = next(t);
-	unsigned relaxed = 0, objects = 0;
+
+	if (!is(&k, ":"))
+		return false;
+	k = next(t);
+	if (!is(&k, ":"))
+		return false;
+	k = next(t);
+	return is(&k, "relaxed");
+}
+
+static bool is_object(const struct token *k, const struct atomics *a, const struct atomics *b)
+{
+	return k->word && (has(a, k) || (b && has(b, k)));
+}
+
+/*
+ * After the name of a function with so many orders: are they all relaxed, and is at most one object atomic, with those
+ * before the name? Goes behind its arguments.
+ */
+static bool is_relaxed(struct scan *t, unsigned orders, unsigned objects, const struct atomics *a,
+		       const struct atomics *b)
+{
+	struct token k = next(t);
+	unsigned relaxed = 0;
 	int deep = 1;
 
 	if (!is(&k, "("))
 		return false;
 	while (deep > 0 && (k = next(t)).n) {
 		deep += is(&k, "(") ? 1 : is(&k, ")") ? -1 : 0;
-		objects += k.word && (has(a, &k) || (b && has(b, &k)));
+		objects += is_object(&k, a, b);
 		if (is_call(&k) || objects > 1)
 			return false;
-		if (is(&k, "memory_order_relaxed") || is(&k, "__ATOMIC_RELAXED"))
+		if (is(&k, "memory_order_relaxed") || is(&k, "__ATOMIC_RELAXED") ||
+		    (is(&k, "memory_order") && is_scoped_relaxed(t)))
 			relaxed++;
-		else if (begins(&k, "memory_order") || begins(&k, "__ATOMIC_"))
+		else if (begins(&k, "memory_order") || is(&k, "memory_order") || begins(&k, "__ATOMIC_"))
 			return false;
 	}
 	return !deep && relaxed == orders;
+}
+
+/* A function of std::atomic whose last argument is the order. */
+static bool is_method(const struct token *k)
+{
+	static const char *const names[] = {"load", "store", "exchange", "test_and_set", "clear", "test"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (is(k, names[i]))
+			return true;
+	return begins(k, "fetch_") || begins(k, "compare_exchange_");
+}
+
+/* After an object, or the name of an array of them: goes behind the name of such a function, if one is called of it. */
+static bool calls_method(struct scan *t, struct token *method, const struct atomics *a, const struct atomics *b)
+{
+	struct scan ahead = *t;
+	struct token k = next(&ahead);
+	bool object;
+
+	if (is(&k, "[")) {
+		while ((k = next(&ahead)).n && !is(&k, "]"))
+			if (is(&k, "[") || is_call(&k) || is_object(&k, a, b))
+				return false;
+		k = next(&ahead);
+	}
+	object = is(&k, ".");
+	if (is(&k, "-")) {
+		k = next(&ahead);
+		object = is(&k, ">");
+	}
+	*method = next(&ahead);
+	if (!object || !is_method(method))
+		return false;
+	*t = ahead;
+	return true;
 }
 
 bool atomics_relaxed(const struct atomics *a, const struct atomics *b, const char *line, size_t len)
@@ -286,14 +343,16 @@ bool atomics_relaxed(const struct atomics *a, const struct atomics *b, const cha
 	bool found = false;
 
 	while ((k = next(&t)).n) {
-		if (k.word && has_order(&k)) {
+		bool object = is_object(&k, a, b);
+
+		if ((k.word && has_order(&k)) || (object && calls_method(&t, &k, a, b))) {
 			/* the other one is of a comparison that fails */
 			unsigned orders = memmem(k.s, k.n, "compare_exchange", 16) ? 2 : 1;
 
-			if (found || !is_relaxed(&t, orders, a, b))
+			if (found || !is_relaxed(&t, orders, object, a, b))
 				return false;
 			found = true;
-		} else if (k.word && (is_call(&k) || has(a, &k) || (b && has(b, &k)))) {
+		} else if (object || (k.word && is_call(&k))) {
 			return false;
 		}
 	}

@@ -198,6 +198,50 @@ const char *module_line(struct code_file *m, uint64_t pc, int *line)
 	return l && !dwarf_lineno(l, line) && *line ? absolute(m, unit, dwarf_linesrc(l, NULL, NULL)) : NULL;
 }
 
+/* Where the inlined function of this scope was called; path NULL: not known. */
+static struct module_call call_of(struct code_file *m, Dwarf_Die *unit, Dwarf_Die *scope)
+{
+	Dwarf_Attribute a;
+	Dwarf_Files *files;
+	Dwarf_Word file, line;
+	size_t n;
+
+	if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &a), &file) ||
+	    dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &a), &line) || dwarf_getsrcfiles(unit, &files, &n) ||
+	    file >= n)
+		return (struct module_call){0};
+	return (struct module_call){absolute(m, unit, dwarf_filesrc(files, file, NULL, NULL)), (int)line};
+}
+
+size_t module_inlined(struct code_file *m, uint64_t pc, struct module_call *v)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = module_unit(m, pc, &bias), *inner = NULL, *scopes = NULL;
+	bool known = unit && dwarf_getscopes(unit, pc - bias, &inner) > 0;
+	int around = known ? dwarf_getscopes_die(inner, &scopes) : 0;
+	size_t n = 0;
+
+	for (int k = 0; k < around && n < MODULE_INLINED && dwarf_tag(&scopes[k]) != DW_TAG_subprogram; k++)
+		if (dwarf_tag(&scopes[k]) == DW_TAG_inlined_subroutine)
+			v[n++] = call_of(m, unit, &scopes[k]);
+	free(scopes);
+	free(inner);
+	return n;
+}
+
+const char *module_line_outside(struct code_file *m, uint64_t pc, bool (*skip)(const char *path), int *line)
+{
+	struct module_call calls[MODULE_INLINED];
+	const char *path = module_line(m, pc, line);
+	size_t n = path && skip(path) ? module_inlined(m, pc, calls) : 0;
+
+	for (size_t k = 0; k < n && path && skip(path); k++) {
+		path = calls[k].path;
+		*line = calls[k].line;
+	}
+	return path;
+}
+
 /* ---- variables ---- */
 
 static void add_var(struct code_file *m, Dwarf_Die *die, Dwarf_Addr bias)

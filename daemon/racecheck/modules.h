@@ -50,6 +50,16 @@ struct code_file *modules_at(struct code_files *m, pid_t pid, uint64_t addr);
 
 /* The source line of the instruction at pc, as compiled, and its number; NULL: not known. Valid as long as m. */
 const char *module_line(struct code_file *m, uint64_t pc, int *line);
+#define MODULE_INLINED 16
+/* A call that the compiler has put the called function into the place of. */
+struct module_call {
+	const char *path; /* the source line as above; NULL: not known */
+	int line;
+};
+/* Those by which the code at pc came there, the innermost first: up to MODULE_INLINED into v; returns how many. */
+size_t module_inlined(struct code_file *m, uint64_t pc, struct module_call *v);
+/* The innermost line, of pc or such a call, in whose file skip() is false, or the outermost; NULL: not known. */
+const char *module_line_outside(struct code_file *m, uint64_t pc, bool (*skip)(const char *path), int *line);
 /* The compile unit at pc; NULL: not known. *bias: of addresses. */
 Dwarf_Die *module_unit(struct code_file *m, uint64_t pc, Dwarf_Addr *bias);
 /* The variable at addr; NULL: none is known. */

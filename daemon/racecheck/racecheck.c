@@ -93,18 +93,45 @@ static bool is_owned(struct racecheck *r, uint64_t addr)
 	return blocks_is_heap(addr) && is_marked(&r->owned, addr);
 }
 
-/* A write that releases, but for a relaxed one. */
-static void note_release(struct racecheck *r, const struct instrument_access *a, bool in_program)
+/* These bytes of an atomic object were written by an operation that is not relaxed. */
+static void note_release(struct racecheck *r, uint64_t addr, uint64_t len)
 {
-	struct instrument_insn *x = a->insn;
+	for (uint64_t end = addr + len; addr < end;) {
+		unsigned from = addr % 8, most = 8 - from, n;
+		struct shadow_var *v = shadow_vars(&r->released, shadow_cell(&r->released, addr, true), from,
+						   end - addr < most ? (unsigned)(end - addr) : most, &n);
 
-	if (!(x->mark & MARK_SEEN)) {
-		x->mark |= MARK_SEEN;
-		if (in_program && rules_is_relaxed(&r->rules, r->i.t->pid, x->pc))
-			x->mark |= MARK_RELAXED;
+		for (unsigned i = 0; i < n; i++)
+			v[i].w.epoch = 1;
+		addr += most;
 	}
-	if (!(x->mark & MARK_RELAXED))
-		mark(&r->released, a->addr);
+}
+
+static bool is_released(struct racecheck *r, uint64_t addr, uint64_t len)
+{
+	for (uint64_t at = addr; at < addr + len; at++) {
+		const uint32_t *cell = shadow_cell(&r->released, at, false);
+		unsigned n = 0;
+		const struct shadow_var *v = cell ? shadow_all(&r->released, *cell, &n) : NULL;
+
+		if (v && v[at % 8 * n / 8].w.epoch)
+			return true;
+	}
+	return false;
+}
+
+/* A function of the C++ library's atomics calls another one at most. */
+#define CALLS_AROUND 3
+static bool is_relaxed_site(struct racecheck *r, struct race_site *s)
+{
+	uint64_t calls[CALLS_AROUND];
+
+	if (s->kind != RACE_INSN)
+		return false;
+	if (!s->relaxed)
+		s->relaxed = 1 + rules_is_relaxed(&r->rules, r->i.t->pid, s->pc, calls,
+						  paths_calls(&r->paths, s->path, calls, CALLS_AROUND));
+	return s->relaxed > 1;
 }
 
 /* What a library's function, or the kernel, accesses: is it for the program? */
@@ -171,10 +198,11 @@ static void one_way(struct racecheck *r, const struct instrument_access *a, bool
 	site = racecheck_site(r, a, in_program, &hits);
 	detect_access(&r->detect, thread, a->addr, a->len, writes, site, hits);
 	/* a thread that reads what the release wrote does not know what comes after the release */
-	if (releases) {
-		detect_tick(&r->detect, thread);
-		note_release(r, a, in_program);
-	}
+	if (!releases)
+		return;
+	detect_tick(&r->detect, thread);
+	if (!in_program || !is_relaxed_site(r, &r->sites[site]))
+		note_release(r, a->addr, a->len);
 }
 
 static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
@@ -250,15 +278,6 @@ static enum rules_atomic atomic_site(struct racecheck *r, uint32_t site, uint64_
 	return (enum rules_atomic)(s->atomic - 1);
 }
 
-static bool is_relaxed_site(struct racecheck *r, struct race_site *s)
-{
-	if (s->kind != RACE_INSN)
-		return false;
-	if (!s->relaxed)
-		s->relaxed = 1 + rules_is_relaxed(&r->rules, r->i.t->pid, s->pc);
-	return s->relaxed > 1;
-}
-
 /*
  * Does the later access learn nothing from what the earlier one wrote? A relaxed load does not. A relaxed write says
  * nothing by itself, but goes on with what was released to the object before, by whom ever, which a relaxed change of
@@ -270,7 +289,7 @@ static bool is_relaxed(struct racecheck *r, const struct detect_access *earlier,
 
 	if (!later->writes && !s->locked && is_relaxed_site(r, s))
 		return true;
-	return !is_marked(&r->released, earlier->addr) &&
+	return !is_released(r, earlier->addr, earlier->len) &&
 	       (is_relaxed_site(r, &r->sites[earlier->site]) || (s->locked && is_relaxed_site(r, s)));
 }
 
@@ -329,6 +348,7 @@ static void given(struct racecheck *r, uint64_t at, uint64_t len)
 	if (!r->many)
 		return;
 	detect_renew(&r->detect, at, len);
+	shadow_drop(&r->released, at, len);
 }
 
 static void freed(struct racecheck *r, struct heap_piece *p)

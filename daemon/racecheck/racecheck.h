@@ -91,7 +91,7 @@ struct racecheck {
 	struct imports imports; /* functions that copy memory */
 	struct gives gives;
 	struct shadow owned; /* of the heap: which words libc has for itself */
-	struct shadow released; /* which words were written by an atomic operation that is not relaxed */
+	struct shadow released; /* which bytes were written by an atomic operation that is not relaxed */
 	uint32_t process; /* whose log the last event was in */
 	bool many; /* there has been a second thread */
 	bool known; /* the heap has been read */
@@ -118,8 +118,6 @@ enum {
 	MARK_ASKED = 4, /* whether it STORES, or COPIES */
 	MARK_STORES = 8,
 	MARK_COPIES = 16,
-	MARK_SEEN = 32, /* whether it is RELAXED */
-	MARK_RELAXED = 64,
 	MARK_SORTED = 128, /* what is_sorted asks is known */
 	MARK_EACH = 256, /* of a load: it may be an atomic one, in a program with relaxed ones */
 	MARK_MET = 512 /* its accesses have been told */

@@ -181,15 +181,29 @@ bool rules_has_relaxed(struct rules *r)
 	return !has_fences(r);
 }
 
-bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc)
+/* The innermost line that is none of the atomic operations' own, which may be inlined or called; NULL: not known. */
+static const char *line_outside(struct rules *r, pid_t pid, uint64_t pc, const uint64_t *calls, uint32_t n, int *line)
 {
-	struct code_file *code = modules_at(&r->modules, pid, pc);
+	for (uint32_t k = 0;; k++) {
+		struct code_file *code = modules_at(&r->modules, pid, pc);
+		const char *path = code ? module_line_outside(code, pc, is_atomic_header, line) : NULL;
+
+		if (!path || !is_atomic_header(path))
+			return path;
+		if (k == n)
+			return NULL;
+		pc = calls[k];
+	}
+}
+
+bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc, const uint64_t *calls, uint32_t n)
+{
 	const struct rules_file *f;
 	const char *path, *s;
 	size_t len;
 	int line;
 
-	path = code ? module_line(code, pc, &line) : NULL;
+	path = line_outside(r, pid, pc, calls, n, &line);
 	if (!path)
 		return false;
 	f = file_of(r, path);

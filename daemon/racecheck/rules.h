@@ -38,8 +38,8 @@ void rules_init(struct rules *r, const struct rec *rec);
 void rules_fini(struct rules *r);
 /* Is a plain load or store at pc, to addr, an atomic operation? */
 enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr);
-/* Is an atomic operation a relaxed one, in a program without fences? */
-bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc);
+/* Is an atomic operation a relaxed one, in a program without fences? calls: the n innermost ones around it. */
+bool rules_is_relaxed(struct rules *r, pid_t pid, uint64_t pc, const uint64_t *calls, uint32_t n);
 /* false: rules_is_relaxed is false for all instructions. */
 bool rules_has_relaxed(struct rules *r);
 

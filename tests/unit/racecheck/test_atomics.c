@@ -111,6 +111,19 @@ static void relaxed(void **state)
 		{"atomic_load_explicit(&n, x ? memory_order_acquire : memory_order_relaxed)", false},
 		{"atomic_load_explicit(&n,", false},
 		{"atomic_load_explicit(&n, order)", false},
+		{"flag.store(1, std::memory_order_relaxed);", true},
+		{"while (!p->flag.load(std::memory_order::relaxed))", true},
+		{"flag.fetch_add(2, std::memory_order_relaxed);", true},
+		{"flag.store(1, std::memory_order_release);", false},
+		{"flag.store(1);", false},
+		{"flag.store(relaxed);", false},
+		{"flag.store(other, std::memory_order_relaxed);", false},
+		{"other[i + 1].store(2, std::memory_order_relaxed);", true},
+		{"other[flag].store(2, std::memory_order_relaxed);", false},
+		{"flag.store(flag.load(std::memory_order_relaxed), std::memory_order_relaxed);", false},
+		{"flag.compare_exchange_weak(e, 1, std::memory_order_relaxed, std::memory_order_relaxed)", true},
+		{"flag.compare_exchange_weak(e, 1, std::memory_order_acquire, std::memory_order_relaxed)", false},
+		{"flag.load(std::memory_order_relaxed) + flag", false},
 		{"atomic_load(&n) /* memory_order_relaxed */", false},
 		{"atomic_store_explicit(&flag, 1, memory_order_relaxed);", true},
 		{"atomic_fetch_add_explicit(&flag, 1, memory_order_relaxed);", true},
@@ -122,7 +135,7 @@ static void relaxed(void **state)
 		{"atomic_compare_exchange_weak_explicit(&n, &m, 1, order, memory_order_relaxed);", false},
 		{"atomic_fetch_add(&flag, 1);", false},
 		{"atomic_store_explicit(&flag, 1, memory_order_release);", false}};
-	static const char text[] = "atomic_int flag;";
+	static const char text[] = "atomic_int flag, other[3];";
 	struct atomics a = {0};
 
 	(void)state;
