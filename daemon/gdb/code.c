@@ -31,46 +31,62 @@ static int line_by_disassembly(struct gdb *g, uint64_t pc, struct gdb_line *line
 	return 0;
 }
 
+/* C++ names come with their parameters: frames show the name alone. */
+static void cut_parameters(char *func)
+{
+	static const char call[] = "operator";
+	const size_t len = sizeof(call) - 1;
+	char *p = func ? strrchr(func, ')') : NULL;
+	int deep = 1;
+
+	/* "f(int) const", but not "(anonymous namespace)::f" or "f<int ()>" */
+	if (!p || (p[1] && p[1] != ' ' && p[1] != '['))
+		return;
+	while (deep && p > func)
+		deep += *--p == ')' ? 1 : *p == '(' ? -1 : 0;
+	if (!deep && p != func && ((size_t)(p - func) < len || memcmp(p - len, call, len) != 0))
+		*p = '\0';
+}
+
 /*
  * The innermost function's name with inlined ones counted, which no MI command tells for an address
- * that no thread stands at. A GDB without Python keeps the containing function's name.
+ * that no thread stands at, and the names of those around it. A GDB without Python keeps the containing function's
+ * name.
  */
-static int inlined_function(struct gdb *g, uint64_t pc, char **func, struct err *e)
+static int inlined_function(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
 {
 	cleanup_free char *cmd = NULL, *out = NULL;
+	cleanup_strv struct strv names = {0};
 	int w;
 
-	cmd = str_fmt("python exec(\"b = gdb.block_for_pc(%" PRIu64 ")\\nwhile b and not b.function: b "
-		      "= b.superblock\\nif b: print(b.function.print_name)\")",
+	cmd = str_fmt("python exec(\"b = gdb.block_for_pc(%" PRIu64 ")\\nwhile b and not b.is_static:\\n"
+		      " if b.function: print(b.function.print_name)\\n b = b.superblock\")",
 		      pc);
 	w = gdb_console_at(g, 0, -1, 0, cmd, &out, e);
 	if (w)
 		return gdb_dead(g) ? -1 : 0;
-	out[strcspn(out, "\n")] = '\0';
-	if (*out) {
-		free(*func);
-		*func = steal_ptr(&out);
+	strv_split(&names, out, "\n");
+	for (size_t i = 0; i < names.n; i++) {
+		cut_parameters(names.s[i]);
+		if (i)
+			strv_add(&line->around, names.s[i]);
+		else
+			str_set(&line->func, "%s", names.s[i]);
 	}
 	return 0;
 }
 
-/* C++ names come with their parameters: frames show the name alone. */
-static void cut_parameters(char *func)
-{
-	char *open = func ? strchr(func, '(') : NULL;
-
-	if (open && open != func && strncmp(open, "(anonymous", 10) && !strstr(func, "operator("))
-		*open = '\0';
-}
-
 int gdb_line_at(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
 {
+	int w;
+
 	*line = (struct gdb_line){0};
-	if (line_by_disassembly(g, pc, line, e) || (line->file && inlined_function(g, pc, &line->func, e))) {
+	w = line_by_disassembly(g, pc, line, e);
+	cut_parameters(line->func);
+	if (w || (line->file && inlined_function(g, pc, line, e))) {
 		gdb_line_fini(line);
 		return err_wrap(e, "source line of 0x%" PRIx64, pc);
 	}
-	cut_parameters(line->func);
 	return 0;
 }
 
@@ -79,6 +95,7 @@ void gdb_line_fini(struct gdb_line *line)
 	free(line->func);
 	free(line->file);
 	free(line->fullname);
+	strv_fini(&line->around);
 	*line = (struct gdb_line){0};
 }
 

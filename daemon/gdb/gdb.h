@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "gdb/mi_conn.h"
 #include "gdb/refusal.h"
 
@@ -130,6 +131,7 @@ struct gdb_line {
 	char *func; /* the innermost function, inlined ones included; NULL: unknown */
 	char *file, *fullname; /* NULL: no debug information */
 	int line; /* 0: unknown */
+	struct strv around; /* the functions that func is inlined in, innermost first; a GDB without Python: none */
 };
 /* Of the instruction at pc (for a return address give addr - 1). Unknown code is no error. */
 int gdb_line_at(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e);

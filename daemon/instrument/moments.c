@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/maps.h"
+#include "base/path.h"
 #include "replay/show.h"
 
 #define U(x) ((unsigned long long)(x))
@@ -27,29 +28,55 @@ static char *module_of(const struct moment_describer *d, const struct moment *m,
 	return maps_find(d->nav->t.pid, pc, &v) ? name_of(v.path) : NULL;
 }
 
+static struct gdb_frame *add_frame(struct stack *s, uint64_t pc, const char *module, const char *func)
+{
+	struct gdb_frame *f;
+
+	s->frames = xreallocarray(s->frames, s->n + 1, sizeof(*s->frames));
+	f = &s->frames[s->n];
+	*f = (struct gdb_frame){.level = (int)s->n, .addr = pc, .module = str_dup(module), .func = str_dup(func)};
+	s->n++;
+	return f;
+}
+
+/* The frames of functions that the one of this address is inlined in: GDB has their names, and DWARF where they are. */
+static void add_around(struct moment_describer *d, struct stack *s, uint64_t pc, const char *module,
+		       const struct gdb_line *line)
+{
+	struct module_call calls[MODULE_INLINED];
+	struct code_file *m = line->around.n ? modules_at(&d->modules, d->nav->t.pid, pc) : NULL;
+	size_t n = m ? module_inlined(m, pc, calls) : 0;
+
+	for (size_t k = 0; k < n && k < line->around.n && calls[k].path; k++) {
+		struct gdb_frame *f = add_frame(s, pc, module, line->around.s[k]);
+
+		f->file = xstrdup(calls[k].path);
+		f->fullname = calls[k].path[0] == '/' ? path_clean(calls[k].path) : NULL;
+		f->line = calls[k].line;
+	}
+}
+
 /* The frames by GDB's knowledge of the code; it is attached to the process. */
-static void resolve(const struct moment_describer *d, const struct moment *m, struct stack *s)
+static void resolve(struct moment_describer *d, const struct moment *m, struct stack *s)
 {
 	const struct kept_stack *k = d->stacks->v[m->stack];
 
-	s->frames = xcalloc(k->n + 1, sizeof(*s->frames));
 	for (uint32_t i = 0; i < k->n; i++) {
-		struct gdb_frame *f = &s->frames[i];
 		struct gdb_line line = {0};
+		struct gdb_frame *f;
 		struct err ignored;
 		bool gone;
+		char *module = module_of(d, m, k->pc[i], &gone);
 
-		f->level = (int)i;
-		f->addr = k->pc[i];
-		f->module = module_of(d, m, f->addr, &gone);
-		if (!gone && !gdb_line_at(d->g, f->addr, &line, &ignored)) {
-			f->func = str_dup(line.func);
-			f->file = str_dup(line.file);
-			f->fullname = str_dup(line.fullname);
-			f->line = line.line;
-		}
+		if (!gone)
+			gdb_line_at(d->g, k->pc[i], &line, &ignored);
+		f = add_frame(s, k->pc[i], module, line.func);
+		f->file = str_dup(line.file);
+		f->fullname = str_dup(line.fullname);
+		f->line = line.line;
+		add_around(d, s, k->pc[i], module, &line);
 		gdb_line_fini(&line);
-		s->n++;
+		free(module);
 	}
 	if (s->n)
 		location_of(&s->location, &s->frames[stack_user_frame(s->frames, s->n)]);
@@ -106,11 +133,14 @@ int moment_describer_open(struct moment_describer *d, const struct rec *rec, str
 			  const struct stacks *stacks, const struct code *code, struct err *e)
 {
 	*d = (struct moment_describer){.rec = rec, .nav = nav, .stacks = stacks, .code = code, .g = gdb_new(NULL, e)};
+	modules_init(&d->modules);
+	d->modules.root = nav->t.own_root;
 	return d->g && !gdb_attach(d->g, nav->t.pid, e) ? 0 : -1;
 }
 
 void moment_describer_fini(struct moment_describer *d)
 {
 	gdb_free(d->g);
+	modules_fini(&d->modules);
 	strv_fini(&d->notes);
 }

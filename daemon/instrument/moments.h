@@ -9,16 +9,18 @@
 #include "gdb/gdb.h"
 #include "instrument/blocks.h"
 #include "instrument/code.h"
+#include "instrument/modules.h"
 #include "instrument/stacks.h"
 #include "replay/navigate.h"
 
-/* What moments are described with: borrowed, but for GDB and the notes. */
+/* What moments are described with: borrowed, but for GDB, the modules and the notes. */
 struct moment_describer {
 	const struct rec *rec;
 	struct nav *nav;
 	const struct stacks *stacks;
 	const struct code *code;
 	struct gdb *g;
+	struct code_files modules;
 	struct strv notes; /* about source files, each once */
 };
 

@@ -3,7 +3,7 @@
 #ifndef FRED_RACECHECK_NAMES_H
 #define FRED_RACECHECK_NAMES_H
 
-#include "racecheck/modules.h"
+#include "instrument/modules.h"
 
 struct name {
 	char *text; /* "ledger.balance", "here[2]"; malloc'd; NULL: it has none */

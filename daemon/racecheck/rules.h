@@ -7,8 +7,8 @@
 #ifndef FRED_RACECHECK_RULES_H
 #define FRED_RACECHECK_RULES_H
 
+#include "instrument/modules.h"
 #include "racecheck/atomics.h"
-#include "racecheck/modules.h"
 #include "reclog/sources.h"
 
 enum rules_atomic {

@@ -16,7 +16,7 @@ static struct node *push(struct node *next, int value)
 	return n;
 }
 
-static void drop(struct node *n)
+static inline __attribute__((always_inline)) void drop(struct node *n)
 {
 	free(n); /* FREE */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* modules.c: see modules.h. */
-#include "racecheck/modules.h"
+#include "instrument/modules.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

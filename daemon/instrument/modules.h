@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* modules.h: the files with code that a process has mapped, and what their debug information says (libdw). */
-#ifndef FRED_RACECHECK_MODULES_H
-#define FRED_RACECHECK_MODULES_H
+#ifndef FRED_INSTRUMENT_MODULES_H
+#define FRED_INSTRUMENT_MODULES_H
 
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
