@@ -244,22 +244,35 @@ const char *module_line_outside(struct code_file *m, uint64_t pc, bool (*skip)(c
 
 /* ---- variables ---- */
 
-static void add_var(struct code_file *m, Dwarf_Die *die, Dwarf_Addr bias)
+/* The fixed address of a variable, which clang has in a table (.debug_addr). */
+static bool address_of(Dwarf_Die *die, Dwarf_Addr *addr)
 {
-	Dwarf_Attribute a, type;
-	Dwarf_Die t;
+	Dwarf_Attribute a, in_table;
 	Dwarf_Op *op;
-	Dwarf_Word size;
 	size_t n;
 
-	if (!dwarf_attr_integrate(die, DW_AT_location, &a) || dwarf_getlocation(&a, &op, &n) || n != 1 ||
-	    op->atom != DW_OP_addr)
+	if (!dwarf_attr_integrate(die, DW_AT_location, &a) || dwarf_getlocation(&a, &op, &n) || n != 1)
+		return false;
+	*addr = op->number;
+	if (op->atom == DW_OP_addrx)
+		return !dwarf_getlocation_attr(&a, op, &in_table) && !dwarf_formaddr(&in_table, addr);
+	return op->atom == DW_OP_addr;
+}
+
+static void add_var(struct code_file *m, Dwarf_Die *die, Dwarf_Addr bias)
+{
+	Dwarf_Attribute type;
+	Dwarf_Die t;
+	Dwarf_Addr addr;
+	Dwarf_Word size;
+
+	if (!address_of(die, &addr))
 		return;
 	if (!dwarf_attr_integrate(die, DW_AT_type, &type) || !dwarf_formref_die(&type, &t) ||
 	    dwarf_aggregate_size(&t, &size))
 		size = 1;
 	m->vars = xreallocarray(m->vars, m->nvars + 1, sizeof(*m->vars));
-	m->vars[m->nvars++] = (struct module_var){op->number + bias, size, dwarf_dieoffset(die)};
+	m->vars[m->nvars++] = (struct module_var){addr + bias, size, dwarf_dieoffset(die)};
 }
 
 /* Of a unit or namespace, and of functions, which have static ones. */

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <thread>
 
-static int first, second, third, fourth;
+int first, second, third, fourth;
 static std::atomic<int> flag, other, good[2], count;
 
 static void tells()
