@@ -410,6 +410,16 @@ int hot_trap(const siginfo_t *si, ucontext_t *uc)
 	return 1;
 }
 
+void hot_page(const struct thr *t, const uint8_t *cur)
+{
+	struct thread_spots *o = &hot.of[t->ordinal];
+
+	if (o->cur == cur)
+		o->cur = t->log.cur;
+	if (o->resumed_cur == cur)
+		o->resumed_cur = t->log.cur;
+}
+
 void hot_resumes(const struct thr *t, ucontext_t *uc)
 {
 	greg_t *g = uc->uc_mcontext.gregs;

@@ -38,6 +38,9 @@ int hot_init(uint64_t any_pc); /* any_pc: an address of code; 0: not in this run
 void hot_see(uint64_t pc);
 void hot_event(struct thr *t); /* the owner t has made an event, or is about to acquire something */
 void hot_arm(struct thr *t); /* t has got the turn: sets its breakpoints */
+/* t has logged what is in a page, and its log was at cur before. A replay has it since the event before, and counts
+ * passes from there on. */
+void hot_page(const struct thr *t, const uint8_t *cur);
 int hot_trap(const siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was such a breakpoint */
 /*
  * t goes on at uc after a PREEMPT. A breakpoint there is hit once more and counts as the first pass, as in a replay,

@@ -31,6 +31,7 @@ struct chaos_ops {
 	void (*arm)(struct thr *t); /* hot_arm() */
 	int (*holds)(uint32_t ordinal); /* hot_holds() */
 	int (*runs)(const struct thr *t); /* step_runs() */
+	void (*page)(const struct thr *t, const uint8_t *cur); /* hot_page() */
 	/* A thread is interrupted. In this order: before it gives up the turn, when it has it again, before the program
 	 * goes on. */
 	void (*look)(struct split *s, const ucontext_t *uc); /* split_look() */

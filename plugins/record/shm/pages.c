@@ -27,6 +27,7 @@
 #include "record/core/util.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
+#include "record/sched/chaos.h"
 #include "record/shm/group.h"
 #include "record/store/log.h"
 
@@ -81,9 +82,13 @@ void pages_log(struct thr *t, const uint8_t *at, const uint8_t *page, const uint
 {
 	static uint8_t diff[2 * PAGE]; /* of the owner of the turn; the stack may be a small one for signals */
 	uint64_t addr = (uint64_t)at, n = was ? pages_diff(was, page, diff) : pages_whole(page, diff);
+	const uint8_t *cur = t->log.cur;
 
-	if (n)
-		ev_bytes(t, RLOG_PAGE, &addr, 1, diff, n);
+	if (!n)
+		return;
+	ev_bytes(t, RLOG_PAGE, &addr, 1, diff, n);
+	if (G.chaos)
+		chaos_ops.page(t, cur);
 }
 
 /* ---- one page ---- */

@@ -51,6 +51,7 @@ static const struct chaos_ops interrupts = {
 	.arm = hot_arm,
 	.holds = hot_holds,
 	.runs = step_runs,
+	.page = hot_page,
 	.look = split_look,
 	.write = split_write,
 	.resumes = hot_resumes,
