@@ -93,6 +93,18 @@ static bool is_looked_at(unsigned n, unsigned pass)
 	return octave >> pass && !((n - octave) % (octave >> pass)) && (n - octave) / (octave >> pass) % 2;
 }
 
+/* How many stops from the n-th one on are not looked at, if all of them are this thread's. */
+static unsigned not_looked_at(const struct explain *x, pid_t tid, unsigned n, unsigned pass)
+{
+	unsigned from = n;
+
+	if (x->t.mode != CURSOR_INSIDE || x->t.in.seg.tid != cursor_now(&x->t, tid))
+		return 0;
+	while (n < STOPS_MAX && !is_looked_at(n, pass))
+		n++;
+	return n - from;
+}
+
 static int look_back(struct explain *x, const char *expr, unsigned pass, uint64_t until, char **good, char **next,
 		     struct err *e)
 {
@@ -101,7 +113,14 @@ static int look_back(struct explain *x, const char *expr, unsigned pass, uint64_
 	struct stop stop = {0};
 
 	for (unsigned n = 1; n <= STOPS_MAX && !*good && x->t.work < until && !op_cancelled(x->ctx);) {
-		if (cursor_back_continue(&x->t, &stop, e))
+		unsigned over = not_looked_at(x, tid, n, pass);
+		int r;
+
+		x->t.over = over;
+		r = cursor_back_continue(&x->t, &stop, e);
+		n += over - (unsigned)x->t.over;
+		x->t.over = 0;
+		if (r)
 			return -1;
 		if (stop.kind != STOP_BREAK)
 			break;

@@ -87,6 +87,7 @@ struct segcur {
 	bool walks; /* it is already known that a walk to its last stop is quicker */
 	struct segcur_look *look; /* walks also count changes of its words; NULL: only of the watched words */
 	struct goal *goal; /* a step also ends in this state, even if it is not visible; NULL: none */
+	uint64_t over; /* segcur_to_counted passes over so many stops, if there are more, and takes them off here */
 	struct segcur_trail *trail; /* where copies that run for long leave others behind; NULL: they do not */
 };
 
@@ -149,7 +150,7 @@ struct segcur_count {
 /* As segcur_find, and counts the stops of b before the state. 1: there are too many. Free *c in any case. */
 int segcur_find_counting(struct segcur *in, struct trace *want, struct breaks *b, struct segcur_count *c,
 			 struct err *e);
-/* Goes to the last of the counted stops. 1: there is none. */
+/* Goes to the last of the counted stops, or to one before it (segcur.over). 1: there is none. */
 int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e);
 void segcur_count_fini(struct segcur_count *c);
 /* Goes to the k-th stop of b (from 1). 1: there are fewer. */

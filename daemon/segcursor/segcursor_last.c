@@ -328,10 +328,12 @@ static int last_to(struct segcur *in, struct breaks *b, struct goal *g, struct s
 int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e)
 {
 	struct trace *from = &in->base;
-	uint64_t k = c->k;
+	uint64_t k, over = in->over < c->k ? in->over : c->k - 1;
 
-	if (!k)
+	if (!c->k)
 		return 1;
+	in->over -= over;
+	k = c->k -= over;
 	if (c->near.t.pid && c->near.k <= k) {
 		from = &c->near.t;
 		k -= c->near.k;

@@ -87,6 +87,8 @@ struct cursor {
 	uint64_t least, most; /* stops are looked for after event `least` and before event `most`; 0: no bound */
 	uint32_t runs; /* of cursor_run, counted */
 	struct next_segment next; /* of the thread that is stepped */
+	uint64_t over; /* cursor_back_continue may pass over so many stops of the segment in which it stands; it takes
+			  off those that it has passed over. They need not be met one by one then */
 	uint64_t work; /* what its moves have cost: milliseconds, more or less, on a machine that does nothing else */
 	uint64_t move_ms; /* of that, each move other than a step; 0: not known yet */
 	bool (*interrupted)(void *ctx); /* does the user want to stop? May be NULL */

@@ -453,10 +453,13 @@ static int back_inside(struct cursor *t, struct stop *stop, struct err *e)
 	struct segcur_count count = {0};
 	int r = t->ops->go_inside(t, &t->breaks, &count, e);
 
+	t->in.over = t->over;
 	if (!r)
 		r = count.known ? t->ops->to_counted(&t->in, &t->breaks, &count, stop, e)
 				: t->ops->back_to_stop(&t->in, &t->breaks, stop, e);
 	segcur_count_fini(&count);
+	t->over = t->in.over;
+	t->in.over = 0;
 	return r;
 }
 

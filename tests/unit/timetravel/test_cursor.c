@@ -280,6 +280,30 @@ static void many_words(void **state)
 	world_end(&w);
 }
 
+/* What is passed over is in the segment where it stands. */
+static void passes_over(void **state)
+{
+	static const struct {
+		unsigned from, over, left, to;
+	} moves[] = {{9, 2, 0, 6}, {9, 0, 0, 8}, {9, 4, 0, 4}, {9, 7, 3, 4}, {4, 1, 1, 3}, {5, 0, 0, 4}};
+	static const char *const script[WORLD_EVENTS] = {"abbb", "bbbbbb", "", "", "", "", "", "", "", "", ""};
+	struct world w;
+	struct stop stop;
+	struct err e;
+
+	world_begin(&w, script);
+	add_break(&w, 'b');
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		world_stand(&w, moves[i].from);
+		w.t.over = moves[i].over;
+		ok(cursor_back_continue(&w.t, &stop, &e), &e);
+		assert_int_equal(stop.kind, STOP_BREAK);
+		assert_int_equal(world_at(&w), moves[i].to);
+		assert_int_equal(w.t.over, moves[i].left);
+	}
+	world_end(&w);
+}
+
 /* A fork is gone over by the process alone: through the segment before it, by copies. */
 static void follows_a_fork(void **state)
 {
@@ -363,7 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(begin_and_end), cmocka_unit_test(random_walks),   cmocka_unit_test(catches_calls),
 		cmocka_unit_test(many_words),	 cmocka_unit_test(follows_a_fork), cmocka_unit_test(history_ends),
-		cmocka_unit_test(similar_marks),
+		cmocka_unit_test(similar_marks), cmocka_unit_test(passes_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

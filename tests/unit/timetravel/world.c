@@ -330,19 +330,24 @@ static int last_stop(struct segcur *in, struct breaks *b, struct stop *stop, str
 	return k ? nth_stop(in, b, k, stop, e) : 1;
 }
 
+static int to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e)
+{
+	uint64_t over = in->over < c->k ? in->over : c->k - 1, left = in->over - over;
+	int r = c->k ? nth_stop(in, b, c->k - over, stop, e) : 1;
+
+	if (c->k)
+		in->over = left;
+	return r;
+}
+
 static int back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e)
 {
-	uint64_t k;
+	struct segcur_count c = {0};
 
 	if (!in->marks)
 		return 1;
-	count_stops(in, b, &k, e);
-	return k ? nth_stop(in, b, k, stop, e) : 1;
-}
-
-static int to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e)
-{
-	return c->k ? nth_stop(in, b, c->k, stop, e) : 1;
+	count_stops(in, b, &c.k, e);
+	return to_counted(in, b, &c, stop, e);
 }
 
 static int walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits,
