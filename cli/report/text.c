@@ -73,6 +73,37 @@ static void add_threads(struct buf *b, const json_t *threads, const char *indent
 	}
 }
 
+/* Does the list of the threads, which are the failed process's, say the same? */
+static bool is_of_thread(const char *note, const json_t *g)
+{
+	json_int_t process = report_int(json_array_get(json_object_get(g, "chain"), 0), "process");
+	json_t *t;
+	size_t i;
+
+	json_array_foreach(json_object_get(g, "threads"), i, t)
+	{
+		cleanup_free char *same =
+			str_fmt("process %lld: thread %lld %s", process, report_int(json_object_get(t, "thread"), "id"),
+				report_str(t, "waits"));
+
+		if (str_eq(note, same))
+			return true;
+	}
+	return false;
+}
+
+/* What was told while it was recorded. */
+static void add_fail_notes(struct buf *b, const json_t *g)
+{
+	bool shown = json_array_size(json_object_get(g, "threads")) > 1;
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(g, "fail"), "notes"), i,
+			   note) if (json_is_string(note) && !(shown && is_of_thread(json_string_value(note), g)))
+		buf_addf(b, "   %s\n", json_string_value(note));
+}
+
 /* The last lines. */
 static const char *tail(const char *text)
 {
@@ -201,7 +232,7 @@ static void add_group(struct buf *b, size_t number, const json_t *g, const json_
 		buf_add_str(b, "   stack:\n");
 		add_frames(b, json_object_get(g, "backtrace"), "      ");
 	}
-	add_strings(b, "   ", json_object_get(json_object_get(g, "fail"), "notes"));
+	add_fail_notes(b, g);
 	if (json_array_size(json_object_get(g, "threads")) > 1) {
 		buf_add_str(b, "   threads at the end:\n");
 		add_threads(b, json_object_get(g, "threads"), "      ");
