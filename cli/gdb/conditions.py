@@ -5,6 +5,9 @@ GDB reads a condition's variables of a frame in the innermost frame of their fun
 compiled in that function's code, and that it holds there only: elsewhere GDB has a look. fredctl puts this text into GDB, after
 points.py.
 """
+import collections
+import functools
+import operator
 import re
 
 import gdb
@@ -141,20 +144,50 @@ def code_of(condition, what):
     return None if re.search(r"^ *\d+ +reg ", text, re.M) else text
 
 
+class Changes(dict):
+    """Calls changed(point) when a breakpoint is made, enabled, disabled, or gets another condition. GDB says of each hit, too, that it is
+    modified, and the program may run on: no code of Python's looks at that, since it would swallow a Ctrl-C. It is found among these keys."""
+
+    KEY = operator.attrgetter("number", "enabled", "condition")
+
+    def __init__(self, changed):
+        super().__init__()
+        self.changed, self.keys_of = changed, {}
+        for point in gdb.breakpoints():
+            self.keep(point)
+        modified = collections.deque()
+        look_up = map(self.__getitem__, map(self.KEY, iter(modified.popleft, None)))
+        gdb.events.breakpoint_created.connect(self.note)
+        gdb.events.breakpoint_modified.connect(modified.append)
+        gdb.events.breakpoint_modified.connect(functools.partial(next, look_up))
+
+    def keep(self, point):
+        key = self.KEY(point)
+        self.pop(self.keys_of.get(point.number), None)
+        self[key], self.keys_of[point.number] = True, key
+
+    def note(self, point):
+        self.keep(point)
+        self.changed(point)
+
+    def __missing__(self, key):
+        for point in gdb.breakpoints():
+            if point.number == key[0]:
+                self.note(point)
+
+
 class Conditions:
     """Tells them whenever a watchpoint is made, changed or deleted."""
 
     def __init__(self):
         self.objects, self.told = {}, ""
-        self.known = False
-        for event in (gdb.events.breakpoint_created, gdb.events.breakpoint_modified, gdb.events.breakpoint_deleted):
-            event.connect(self.note)
+        self.changes = Changes(self.note)
+        gdb.events.breakpoint_deleted.connect(self.note)
 
     def note(self, point):
         if point.type not in (gdb.BP_HARDWARE_WATCHPOINT, gdb.BP_ACCESS_WATCHPOINT, gdb.BP_READ_WATCHPOINT):
             return
         try:
-            # not what only is hit: meanwhile the program may run
             key = (point.enabled, point.condition) if point.is_valid() else None
             if self.objects.get(point.number, (None,))[0] != key:
                 self.change(point, key)
