@@ -66,12 +66,13 @@ void calls_fini(struct calls *c);
 int calls_check(struct gdb *g, const char *text, const struct expr_place *at, struct err *e);
 
 /*
- * Makes the calls in process pid, a stopped copy with one thread. Afterwards it is held by ptrace, and
- * only good for looking at its memory and being killed.
- * 0: result[] is filled. 1: a call did not return, and e says why: it crashed, took or slept timeout_ms (ERR_TIMEOUT),
- * or waits for a lock whose owner does not exist in the copy.
+ * The value of the whole expression in process pid, a stopped copy with one thread. A call is made when its result is
+ * first read: never, in an operand that && || or ?: leaves out. Afterwards the copy is held by ptrace, and only good
+ * for looking at its memory and being killed. 0: *s and *out are as of agent_run. 1: a call did not return, and e says
+ * why: it crashed, took or slept timeout_ms (ERR_TIMEOUT), or waits for a lock whose owner does not exist in the copy.
  */
-int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e);
+int calls_run(const struct calls *c, pid_t pid, int timeout_ms, enum agent_status *s, struct agent_result *out,
+	      struct err *e);
 
 /*
  * The value of the whole expression without running anything: the functions are interpreted (insn/emulate.h) over the
@@ -99,11 +100,16 @@ struct call_guard {
 void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms);
 bool call_guard_end(struct call_guard *c, struct gdb *g, struct err *e);
 
-/* Memory of pid as the bytecode sees it: the results at CALL_RESULTS. */
+/* Memory of pid as the bytecode sees it: the results at CALL_RESULTS, each of which is made when it is first read. */
 struct call_memory {
 	pid_t pid;
-	const uint64_t *result;
 	unsigned n;
+	uint64_t result[CALL_MAX];
+	bool made[CALL_MAX];
+	/* Makes call i. Not 0: it has no result, and that becomes `failed`. */
+	int (*make)(void *ctx, unsigned i, uint64_t *result);
+	void *ctx;
+	int failed;
 };
 int calls_read(void *memory, uint64_t addr, void *out, size_t len);
 

@@ -16,13 +16,18 @@
 
 int calls_read(void *memory, uint64_t addr, void *out, size_t len)
 {
-	const struct call_memory *m = memory;
+	struct call_memory *m = memory;
 	uint64_t i = (addr - CALL_RESULTS) / 16;
 
 	if (addr < CALL_RESULTS || i >= m->n)
 		return trace_read(m->pid, addr, out, len, NULL);
 	if ((addr - CALL_RESULTS) % 16 + len > 8)
 		return -1;
+	if (!m->failed && !m->made[i])
+		m->failed = m->make(m->ctx, (unsigned)i, &m->result[i]);
+	if (m->failed)
+		return -1;
+	m->made[i] = true;
 	memcpy(out, (const uint8_t *)&m->result[i] + (addr - CALL_RESULTS) % 16, len);
 	return 0;
 }
@@ -43,8 +48,8 @@ static int argument(const struct call_arg *a, struct call_memory *m, uint64_t *s
 	}
 	s = agent_run(a->code, a->len, &ops, m, &r);
 	*value = (uint64_t)r.value;
-	if (s == AGENT_OK)
-		return 0;
+	if (s == AGENT_OK || m->failed)
+		return m->failed;
 	err_set(e, ERR_NOT_FOUND, "an argument: %s", agent_status_text(s));
 	return 1;
 }
@@ -190,32 +195,53 @@ static int dispatch(const struct call *c, pid_t pid, uint64_t object, uint64_t *
 	return 1;
 }
 
-static int one(const struct call *c, struct trace *t, const struct user_regs_struct *base, struct call_memory *m,
-	       int timeout_ms, uint64_t *result, struct err *e)
+/* One evaluation. */
+struct making {
+	const struct calls *c;
+	struct trace *t;
+	struct user_regs_struct base;
+	int timeout_ms;
+	struct call_memory m;
+	struct err *e;
+};
+
+/* The arguments' own calls use the stack, too: strings are put there after them. */
+static int arguments(struct making *k, const struct call *c, uint64_t *sp, uint64_t arg[CALL_ARGS])
 {
-	uint64_t sp = base->rsp - RED_ZONE, arg[CALL_ARGS] = {0}, function = c->function;
 	int r = 0;
 
-	for (unsigned i = 0; i < c->nargs && !r; i++)
-		r = argument(&c->arg[i], m, &sp, &arg[i], e);
-	if (!r && c->is_virtual)
-		r = dispatch(c, t->pid, arg[0], &function, e);
-	if (!r && c->indirect)
-		r = jump(t, base, c->function, sp, arg, timeout_ms, &function, e);
-	if (!r)
-		r = jump(t, base, function, sp, arg, timeout_ms, result, e);
-	return r || !c->floating ? r : floating_result(t, result, e);
+	for (int strings = 0; strings < 2; strings++)
+		for (unsigned i = 0; i < c->nargs && !r; i++)
+			if ((c->arg[i].string != NULL) == strings)
+				r = argument(&c->arg[i], &k->m, sp, &arg[i], k->e);
+	return r;
 }
 
-static int all(const struct calls *c, struct trace *t, int timeout_ms, uint64_t *result, struct err *e)
+static int make(void *ctx, unsigned i, uint64_t *result)
 {
-	struct call_memory m = {.pid = t->pid, .result = result};
-	struct user_regs_struct base;
-	int r = trace_clear_all(t, e) || trace_get_regs(t, &base, e) ? -1 : 0;
+	struct making *k = ctx;
+	const struct call *c = &k->c->call[i];
+	uint64_t sp = k->base.rsp - RED_ZONE, arg[CALL_ARGS] = {0}, function = c->function;
+	int r = arguments(k, c, &sp, arg);
 
-	for (; m.n < c->n && !r; m.n++)
-		r = one(&c->call[m.n], t, &base, &m, timeout_ms, &result[m.n], e);
-	return r;
+	if (!r && c->is_virtual)
+		r = dispatch(c, k->t->pid, arg[0], &function, k->e);
+	if (!r && c->indirect)
+		r = jump(k->t, &k->base, c->function, sp, arg, k->timeout_ms, &function, k->e);
+	if (!r)
+		r = jump(k->t, &k->base, function, sp, arg, k->timeout_ms, result, k->e);
+	return r || !c->floating ? r : floating_result(k->t, result, k->e);
+}
+
+static int evaluate(struct making *k, enum agent_status *s, struct agent_result *out)
+{
+	static const struct agent_ops ops = {.read_mem = calls_read};
+
+	k->m = (struct call_memory){.pid = k->t->pid, .n = k->c->n, .make = make, .ctx = k};
+	if (trace_clear_all(k->t, k->e) || trace_get_regs(k->t, &k->base, k->e))
+		return -1;
+	*s = agent_run(k->c->code, k->c->len, &ops, &k->m, out);
+	return k->m.failed;
 }
 
 /* Something was asked of the copy, and it is dying (e): by a SIGKILL, or by a thread that a call has made. */
@@ -239,11 +265,13 @@ static bool is_tracing(void)
 	return !sigprocmask(SIG_BLOCK, NULL, &set) && sigismember(&set, SIGCHLD) == 1;
 }
 
-int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e)
+int calls_run(const struct calls *c, pid_t pid, int timeout_ms, enum agent_status *s, struct agent_result *out,
+	      struct err *e)
 {
 	bool begun = is_tracing();
 	struct err ignored;
 	struct trace t;
+	struct making k = {.c = c, .t = &t, .timeout_ms = timeout_ms, .e = e};
 	int r;
 
 	if (!begun && trace_prepare(false, e))
@@ -252,7 +280,7 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[
 	if (!r)
 		kill(pid, SIGSTOP); /* perhaps once more: see run() */
 	if (!r)
-		r = all(c, &t, timeout_ms, result, e);
+		r = evaluate(&k, s, out);
 	if (r < 0 && e->kind == ERR_KILLED && t.alive)
 		r = died(&t, e);
 	if (!begun && segment_end_tracing(r ? &ignored : e))

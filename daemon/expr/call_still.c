@@ -22,8 +22,8 @@ struct reading {
 	struct emulate *m;
 	pid_t pid;
 	struct agent_result *out;
-	const uint64_t *result;
-	unsigned n;
+	const struct calls *c;
+	struct call_memory results;
 };
 
 static void add_range(struct agent_result *to, uint64_t addr, uint32_t len)
@@ -78,9 +78,8 @@ void calls_no_still(struct calls *c)
 static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
 {
 	struct reading *r = ctx;
-	struct call_memory m = {.pid = r->pid, .result = r->result, .n = r->n};
 
-	return addr < EMULATE_PAGE * 16 ? calls_read(&m, addr, out, len) : emulate_read(r->m, addr, out, len);
+	return addr < EMULATE_PAGE * 16 ? calls_read(&r->results, addr, out, len) : emulate_read(r->m, addr, out, len);
 }
 
 /* Bytecode, and what it read, but for results of calls. */
@@ -108,6 +107,8 @@ static enum emulate_end argument(struct reading *r, const struct call_arg *a, ui
 	}
 	s = run_code(r, a->code, a->len, &v);
 	*value = (uint64_t)v.value;
+	if (r->results.failed)
+		return (enum emulate_end)r->results.failed;
 	return s == AGENT_OK ? EMULATE_DONE : s == AGENT_BAD_MEMORY ? EMULATE_FAULT : EMULATE_REFUSED;
 }
 
@@ -123,8 +124,10 @@ static enum emulate_end dispatch(struct reading *r, const struct call *c, uint64
 	return emulate_read(r->m, table + 8ull * c->slot, function, sizeof(*function)) ? EMULATE_FAULT : EMULATE_DONE;
 }
 
-static enum emulate_end one(struct reading *r, const struct call *c, uint64_t *result)
+static int make(void *ctx, unsigned n, uint64_t *result)
 {
+	struct reading *r = ctx;
+	const struct call *c = &r->c->call[n];
 	uint64_t arg[EMULATE_ARGS] = {0}, function = c->function;
 	enum emulate_end end = c->indirect || c->floating ? EMULATE_REFUSED : EMULATE_DONE;
 
@@ -138,23 +141,22 @@ static enum emulate_end one(struct reading *r, const struct call *c, uint64_t *r
 int calls_still(const struct calls *c, pid_t pid, bool *ended, enum agent_status *s, struct agent_result *out)
 {
 	struct call_still *still = c->still;
-	enum emulate_end end = EMULATE_DONE;
-	uint64_t result[CALL_MAX] = {0};
 	struct agent_result rest = {0};
-	struct reading r = {.pid = pid, .out = out, .result = result};
+	struct reading r = {.pid = pid, .out = out, .c = c};
+	int failed;
 
 	if (!still || !still->m || still->refused == REFUSALS_MAX)
 		return 1;
 	memset(out, 0, sizeof(*out));
 	r.m = still->m;
+	r.results = (struct call_memory){.pid = pid, .n = c->n, .make = make, .ctx = &r};
 	emulate_begin(still->m, &r);
-	for (; r.n < c->n && !end; r.n++)
-		end = one(&r, &c->call[r.n], &result[r.n]);
-	still->refused = end == EMULATE_REFUSED ? still->refused + 1 : 0;
-	if (end == EMULATE_REFUSED)
+	*s = run_code(&r, c->code, c->len, &rest);
+	failed = r.results.failed;
+	still->refused = failed == EMULATE_REFUSED ? still->refused + 1 : 0;
+	if (failed == EMULATE_REFUSED)
 		return 1;
-	*ended = !end;
-	*s = end ? AGENT_BAD_MEMORY : run_code(&r, c->code, c->len, &rest);
+	*ended = !failed;
 	out->value = rest.value;
 	out->fault_addr = rest.fault_addr;
 	return 0;

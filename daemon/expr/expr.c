@@ -298,23 +298,18 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 
 static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct expr_value *out, struct err *e)
 {
-	static const struct agent_ops ops = {.read_mem = calls_read};
-	struct call_memory m = {.pid = pid, .n = x->calls.n};
-	uint64_t result[CALL_MAX] = {0};
 	struct agent_result r;
 	enum agent_status s;
 	struct err why = {0};
 
-	m.result = result;
 	out->truth = SEARCH_ERROR;
-	if (calls_run(&x->calls, pid, timeout_ms, result, &why)) {
+	if (calls_run(&x->calls, pid, timeout_ms, &s, &r, &why)) {
 		snprintf(out->text, sizeof(out->text), "%.150s", why.text);
 		log_debug("%s: %s", x->text, why.text);
 		*e = why;
 		out->endless = why.kind == ERR_TIMEOUT;
 		return why.kind == ERR_KILLED ? -1 : 0;
 	}
-	s = agent_run(x->calls.code, x->calls.len, &ops, &m, &r);
 	if (s != AGENT_OK) {
 		snprintf(out->text, sizeof(out->text), "%s", agent_status_text(s));
 		return 0;
