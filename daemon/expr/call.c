@@ -298,6 +298,7 @@ static int one_call(const struct scope *s, const char *text, const struct call_t
 	cleanup_free char *name = NULL;
 	int r;
 
+	c->name = xstrndup(text + f->name, f->name_end - f->name);
 	if (f->object < f->name) {
 		r = member(s, text, f, c, e);
 	} else {
@@ -552,11 +553,13 @@ int calls_init(struct calls *c, struct gdb *g, const char *text, const struct ex
 
 void calls_fini(struct calls *c)
 {
-	for (unsigned i = 0; i < CALL_MAX; i++)
+	for (unsigned i = 0; i < CALL_MAX; i++) {
+		free(c->call[i].name);
 		for (unsigned k = 0; k < CALL_ARGS; k++) {
 			free(c->call[i].arg[k].code);
 			free(c->call[i].arg[k].string);
 		}
+	}
 	free(c->code);
 	call_still_free(c->still);
 	memset(c, 0, sizeof(*c));

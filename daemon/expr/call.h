@@ -30,6 +30,7 @@ struct call_arg {
 };
 
 struct call {
+	char *name; /* as the expression has it */
 	uint64_t function;
 	bool indirect; /* the function returns the one to call (STT_GNU_IFUNC) */
 	bool is_virtual; /* it stands in the table of the object, the first argument */

@@ -230,6 +230,8 @@ static int make(void *ctx, unsigned i, uint64_t *result)
 		r = jump(k->t, &k->base, c->function, sp, arg, k->timeout_ms, &function, k->e);
 	if (!r)
 		r = jump(k->t, &k->base, function, sp, arg, k->timeout_ms, result, k->e);
+	if (r > 0 && k->e->kind == ERR_TIMEOUT)
+		err_set(k->e, ERR_TIMEOUT, "the call of %s did not return", c->name);
 	return r || !c->floating ? r : floating_result(k->t, result, k->e);
 }
 

@@ -229,6 +229,12 @@ void expr_fini(struct expr *x)
 	memset(x, 0, sizeof(*x));
 }
 
+void expr_share_patience(struct expr *x, struct expr_patience *p)
+{
+	patience_drop(x->patience);
+	x->patience = patience_share(p);
+}
+
 struct reading {
 	const struct expr *x;
 	pid_t pid;
@@ -504,8 +510,7 @@ int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct ex
 	if (gdb_check(g, e))
 		return -1;
 	if (!r) {
-		patience_drop(out->patience);
-		out->patience = patience_share(x->patience);
+		expr_share_patience(out, x->patience);
 		out->by_value = x->by_value;
 		out->unequal_to = x->unequal_to;
 	}

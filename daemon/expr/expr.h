@@ -62,6 +62,8 @@ char *expr_value_text(const struct expr_value *v);
  */
 int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct err *e);
 void expr_fini(struct expr *x);
+/* From now on x has a part of this patience, that of another expression of the same command, in place of its own. */
+void expr_share_patience(struct expr *x, struct expr_patience *p);
 
 /* Compiles an expression with 128-bit integers, with which GDB does not compute (GDB_TOO_WIDE). 1: it cannot be; e says
  * why. -1: GDB failed. */

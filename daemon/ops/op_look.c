@@ -216,18 +216,20 @@ static int first_round(struct look *l, struct question *q, size_t n, struct err 
 }
 
 /* Evaluates it in a copy, where it may make calls. */
-static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, struct err *e)
+static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, struct expr_patience *p, struct err *e)
 {
+	int limit_ms = patience_limit_ms(p, 0), frame, r;
 	struct call_guard guard;
 	struct err why, ignored;
 	bool ended, called;
-	int frame, r;
 
 	if (look_user_frame(l, 0, &frame, e))
 		return -1;
-	call_guard_begin(&guard, l->g, copy, patience_limit_ms(NULL, 0));
+	call_guard_begin(&guard, l->g, copy, limit_ms);
 	r = evaluate(l, q, 0, frame, e);
 	ended = call_guard_end(&guard, l->g, &why);
+	if (guard.overran)
+		patience_overrun(p, limit_ms, q->expr, why.text, &ignored); /* the next ones are given less time */
 	called = expr_altered_called(l->g, ended ? &ignored : &why);
 	if ((!ended && !called) || gdb_dead(l->g))
 		return r;
@@ -239,6 +241,7 @@ static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, stru
 
 static int second_round(struct look *l, struct question *q, size_t n, struct err *e)
 {
+	cleanup_patience struct expr_patience *patience = patience_new();
 	struct err why = {0};
 
 	for (size_t i = 0; i < n; i++) {
@@ -249,7 +252,7 @@ static int second_round(struct look *l, struct question *q, size_t n, struct err
 			continue;
 		if (look_attach_copy(l, &copy, e))
 			return err_wrap(e, "%s", q[i].expr);
-		r = evaluate_in_copy(l, &q[i], copy, e);
+		r = evaluate_in_copy(l, &q[i], copy, patience, e);
 		if (look_drop(l, copy, r ? &why : e) || r)
 			return -1;
 	}

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "expr/patience.h"
 #include "replay/segment.h"
 #include "watch/hits.h"
 #include "watch/suggest.h"
@@ -92,6 +93,10 @@ static int compile_at(struct watch *w, const char *text, pid_t pid, pid_t tid, s
 		return e->kind == ERR_USAGE ? WATCH_NO_SYMBOL : -1;
 	}
 	w->have_expr = true;
+	if (w->patience)
+		expr_share_patience(&w->x, w->patience);
+	if (w->params->all)
+		patience_take_time(w->x.patience);
 	exit_call_find(w->g, tid, &w->exit);
 	return gdb_detach(w->g, e);
 }
@@ -390,7 +395,7 @@ static void look_at_object(const struct watch *w, const struct rec *rec, uint32_
 			   struct watch_result *result)
 {
 	struct watch_params of_object = *p;
-	struct watch object = {.g = w->g, .ctx = w->ctx, .params = &of_object};
+	struct watch object = {.g = w->g, .ctx = w->ctx, .params = &of_object, .patience = w->x.patience};
 	struct watch_result found = {0};
 	struct err why;
 
@@ -416,7 +421,7 @@ static int look_before_exit(const struct watch *w, const struct rec *rec, uint32
 {
 	cleanup_free char *bad = point_text(&w->exit_at);
 	struct watch_params before = *p;
-	struct watch again = {.g = w->g, .ctx = w->ctx, .params = &before};
+	struct watch again = {.g = w->g, .ctx = w->ctx, .params = &before, .patience = w->x.patience};
 	struct watch_result found = {0};
 	struct err why;
 	int r;
@@ -443,7 +448,7 @@ static int look_before(const struct watch *w, const struct rec *rec, uint32_t pr
 {
 	cleanup_free char *bad = str_fmt("%llu", (unsigned long long)w->false_at);
 	struct watch_params before = *p;
-	struct watch again = {.g = w->g, .ctx = w->ctx, .params = &before};
+	struct watch again = {.g = w->g, .ctx = w->ctx, .params = &before, .patience = w->x.patience};
 	int r;
 
 	before.bad = bad;

@@ -18,6 +18,7 @@ struct watch {
 	struct expr x;
 	struct statements *statements; /* NULL: each instruction counts */
 	bool have_expr;
+	struct expr_patience *patience; /* of an earlier search of the same command; NULL: this is the first */
 	struct op_ctx *ctx;
 	uint64_t good, bad;
 	struct timeline_point from; /* the good end; with a pc: inside the segment after `good` */

@@ -18,7 +18,7 @@ static int endure(struct expr_patience *p, unsigned *calls)
 		int limit = patience_limit_ms(p, 0);
 
 		ms += limit;
-		r = patience_overrun(p, limit, "f(x) < 5", &e);
+		r = patience_overrun(p, limit, "f(x) < 5", "the call of f did not return", &e);
 	}
 	assert_int_equal(e.kind, ERR_USAGE);
 	return ms;
@@ -55,9 +55,9 @@ static void test_limits(void **state)
 	assert_int_equal(first, patience_limit_ms(NULL, 0));
 	assert_int_equal(patience_limit_ms(p, 1000), 1000);
 	for (int i = 0; i < 1000; i++)
-		assert_false(patience_overrun(p, patience_limit_ms(p, 20), "f(x)", &e));
+		assert_false(patience_overrun(p, patience_limit_ms(p, 20), "f(x)", "", &e));
 	assert_int_equal(patience_limit_ms(p, 0), first);
-	assert_false(patience_overrun(p, first, "f(x)", &e));
+	assert_false(patience_overrun(p, first, "f(x)", "", &e));
 	assert_true(patience_limit_ms(p, 0) < first / 10);
 	patience_returned(p, 100000000);
 	assert_int_equal(patience_limit_ms(p, 0), 1000);
@@ -65,11 +65,31 @@ static void test_limits(void **state)
 	patience_drop(NULL);
 }
 
+/* Slow calls that return end a search, too, unless it was asked to go on; any number of quick ones does not. */
+static void test_slow_calls(void **state)
+{
+	struct expr_patience *p = patience_new();
+	struct err e = {0};
+	int n = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_false(patience_took(p, 200000000, "f(x)", &e));
+	while (!patience_took(p, 3000000000u, "f(x)", &e))
+		n++;
+	assert_in_range(n, 10, 19);
+	assert_int_equal(e.kind, ERR_USAGE);
+	patience_take_time(p);
+	assert_false(patience_took(p, 3000000000u, "f(x)", &e));
+	patience_drop(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_slow_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
