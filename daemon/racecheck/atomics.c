@@ -229,13 +229,71 @@ static bool gives(struct scan t, const char *variable)
 	return deep > 0; /* it goes on in another line */
 }
 
-bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable)
+/* ---- objects ---- */
+
+static bool is_object(const struct token *k, const struct atomics *a, const struct atomics *b)
+{
+	return k->word && (has(a, k) || (b && has(b, k)));
+}
+
+#define CHAIN_NAMES 8
+#define CHAIN_DEEP 4
+/* A variable and its members, as far as they were read: queue.head->n. */
+struct chain {
+	struct token name[CHAIN_NAMES];
+	size_t n; /* 0: none, or it begins with something else */
+	bool member; /* a name that comes now is a member's */
+};
+
+struct chains {
+	struct chain now, around[CHAIN_DEEP]; /* those whose index is being read */
+	size_t deep;
+};
+
+/* was: the token before k. */
+static void follow(struct chains *c, const struct token *k, const struct token *was)
+{
+	struct chain *x = &c->now;
+
+	if (k->word) {
+		x->n = !x->member ? 0 : x->n && x->n < CHAIN_NAMES ? x->n : CHAIN_NAMES;
+		if (x->n < CHAIN_NAMES)
+			x->name[x->n++] = *k;
+		else
+			x->n = 0;
+		x->member = false;
+	} else if (is(k, "[") && c->deep < CHAIN_DEEP) {
+		c->around[c->deep++] = *x;
+		*x = (struct chain){0};
+	} else if (is(k, "]") && c->deep) {
+		*x = c->around[--c->deep];
+	} else if (is(k, ".") || (is(k, ">") && is(was, "-"))) {
+		x->member = true;
+	} else if (!is(k, "-")) {
+		/* what a scope is named for is not looked up */
+		*x = (struct chain){.member = is(k, ":")};
+	}
+}
+
+static bool is_plain(const struct chain *c, const struct atomics_types *types)
+{
+	cleanup_strv struct strv names = {0};
+
+	for (size_t i = 0; i < c->n; i++)
+		strv_addf(&names, "%.*s", (int)c->name[i].n, c->name[i].s);
+	return c->n && types && types->plain(types->ctx, (const char *const *)names.s, names.n);
+}
+
+bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable,
+		  const struct atomics_types *types)
 {
 	struct scan t = {line, line + len};
-	struct token k;
+	struct token k, was = {0};
+	struct chains c = {0};
 
-	while ((k = next(&t)).n) {
-		if (!is_call(&k) && !is_type(&k) && (!k.word || (!has(a, &k) && !(b && has(b, &k)))))
+	for (; (k = next(&t)).n; was = k) {
+		follow(&c, &k, &was);
+		if (!is_call(&k) && !is_type(&k) && (!is_object(&k, a, b) || is_plain(&c.now, types)))
 			continue;
 		if (!variable || is(&k, variable) || gives(t, variable))
 			return true;
@@ -266,11 +324,6 @@ static bool is_scoped_relaxed(struct scan *t)
 		return false;
 	k = next(t);
 	return is(&k, "relaxed");
-}
-
-static bool is_object(const struct token *k, const struct atomics *a, const struct atomics *b)
-{
-	return k->word && (has(a, k) || (b && has(b, k)));
 }
 
 /*

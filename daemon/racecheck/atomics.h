@@ -21,11 +21,18 @@ struct atomics {
 void atomics_fini(struct atomics *a);
 /* Adds the macros and objects that this text defines. */
 void atomics_scan(struct atomics *a, const char *text, size_t len);
+/* Does a variable, or a member of members of it, have a type that is known and not atomic? */
+struct atomics_types {
+	bool (*plain)(void *ctx, const char *const *names, size_t n);
+	void *ctx;
+};
 /*
- * Has this line an atomic operation? The names of a and, unless it is NULL, of b count. variable: only one on a
- * variable of this name, which the line names itself or passes to what is atomic; NULL: on any.
+ * Has this line an atomic operation? The names of a and, unless it is NULL, of b count, but for what `types` (NULL:
+ * none are known) says is plain: another object has the same name. variable: only one on a variable of this name, which
+ * the line names itself or passes to what is atomic; NULL: on any.
  */
-bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable);
+bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable,
+		  const struct atomics_types *types);
 
 /*
  * Does this line load, store or change one atomic object, with relaxed order, and nothing else that is atomic? Such an

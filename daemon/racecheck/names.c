@@ -170,7 +170,8 @@ bool name_of_static(struct code_file *m, uint64_t addr, struct name *out)
 	symbol = dwfl_module_addrinfo(m->mod, addr, &off, &sym, NULL, NULL, NULL);
 	if (!symbol || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || off >= sym.st_size)
 		return false;
-	*out = (struct name){.variable = xstrdup(symbol)};
+	/* of what compilers make, no line of source has the name */
+	*out = (struct name){.variable = strchr(symbol, '.') || str_starts(symbol, "_Z") ? NULL : xstrdup(symbol)};
 	out->text = off ? str_fmt("%s+%llu", symbol, (unsigned long long)off) : xstrdup(symbol);
 	return true;
 }
@@ -249,4 +250,84 @@ bool name_of_local(struct code_file *m, uint64_t pc, uint64_t cfa, uint64_t addr
 		}
 	free(scopes);
 	return found;
+}
+
+/* ---- what a line of source names ---- */
+
+/* Without pointers, arrays, references and qualifiers; *atomic: some type on the way is, by its kind or its name. */
+static bool strip(Dwarf_Die *type, bool *atomic)
+{
+	for (int i = 0; i < DEEP; i++) {
+		const char *name = dwarf_diename(type);
+		int tag = dwarf_tag(type);
+
+		*atomic |= tag == DW_TAG_atomic_type || (name && strstr(name, "atomic"));
+		if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+		    tag == DW_TAG_base_type || tag == DW_TAG_enumeration_type)
+			return true;
+		if (!type_of(type, type))
+			return false;
+	}
+	return false;
+}
+
+/* The type of the member of this name, also of a base class or of a member without a name. */
+static bool member_type(Dwarf_Die *type, const char *name, int deep, Dwarf_Die *out)
+{
+	Dwarf_Die die, t;
+	bool atomic = false;
+
+	if (deep == DEEP || dwarf_child(type, &die))
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+		const char *has = dwarf_diename(&die);
+
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance && tag != DW_TAG_variable) || !type_of(&die, &t))
+			continue;
+		if (str_eq(has, name)) {
+			*out = t;
+			return true;
+		}
+		if (!has && strip(&t, &atomic) && member_type(&t, name, deep + 1, out))
+			return true;
+	} while (!dwarf_siblingof(&die, &die));
+	return false;
+}
+
+/* Of a variable that code in these scopes, the innermost first, names; a member of C++'s `this` needs no `this->`. */
+static bool variable_type(Dwarf_Die *scopes, int n, const char *name, Dwarf_Die *type)
+{
+	Dwarf_Die var, self;
+	bool atomic = false;
+	int at = dwarf_getscopevar(scopes, n, name, 0, NULL, 0, 0, &var);
+	int tag = at >= 0 ? dwarf_tag(&scopes[at]) : 0;
+
+	if ((at < 0 || tag == DW_TAG_compile_unit || tag == DW_TAG_namespace) &&
+	    dwarf_getscopevar(scopes, n, "this", 0, NULL, 0, 0, &self) >= 0 && type_of(&self, type) &&
+	    strip(type, &atomic) && member_type(type, name, 0, type))
+		return true;
+	return at >= 0 && type_of(&var, type);
+}
+
+/* Older versions of DWARF, of which it is the fifth that has a tag for _Atomic. */
+static bool tells_atomic(Dwarf_Die *unit)
+{
+	Dwarf_Half version;
+
+	return !dwarf_cu_info(unit->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) && version >= 5;
+}
+
+bool name_is_plain(struct code_file *m, uint64_t pc, const char *const *names, size_t n)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = module_unit(m, pc, &bias), *scopes = NULL, type;
+	int around = unit && n && tells_atomic(unit) ? dwarf_getscopes(unit, pc - bias, &scopes) : 0;
+	bool atomic = false, known = around > 0 && variable_type(scopes, around, names[0], &type);
+
+	known = known && strip(&type, &atomic);
+	for (size_t i = 1; known && !atomic && i < n; i++)
+		known = member_type(&type, names[i], 0, &type) && strip(&type, &atomic);
+	free(scopes);
+	return known && !atomic;
 }

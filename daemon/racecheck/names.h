@@ -7,7 +7,7 @@
 
 struct name {
 	char *text; /* "ledger.balance", "here[2]"; malloc'd; NULL: it has none */
-	char *variable; /* of it, the word that a line of source has that means it: the last name; malloc'd */
+	char *variable; /* the last name of it, which a line of source has that means it; malloc'd; NULL: not known */
 	char *type; /* NULL: without a name; malloc'd */
 	bool atomic; /* declared _Atomic, or std::atomic */
 };
@@ -20,5 +20,11 @@ bool name_of_static(struct code_file *m, uint64_t addr, struct name *out);
  * false: none is known, or it is not in memory.
  */
 bool name_of_local(struct code_file *m, uint64_t pc, uint64_t cfa, uint64_t addr, struct name *out);
+
+/*
+ * Do these names, of a variable and of members in each other ("queue", "head", "n" for queue.head->n), mean something
+ * that is not declared atomic, in the code at pc? false also if that is not known.
+ */
+bool name_is_plain(struct code_file *m, uint64_t pc, const char *const *names, size_t n);
 
 #endif

@@ -2,9 +2,21 @@
 /* atomics.c: atomic operations do not help what is beside them. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 static atomic_int counted, told, added;
 static int plain, mixed, late, early, said, summed;
+
+/* Members of the same name. */
+struct atomic_one {
+	atomic_int n;
+} safe;
+struct plain_one {
+	struct {
+		int n;
+	};
+	struct atomic_one other;
+} *item;
 
 static void *work(void *arg)
 {
@@ -56,6 +68,8 @@ static void *hears(void *arg)
 static void *tells(void *arg)
 {
 	said = 1; /* RACE: said */
+	item->n = 1; /* RACE: - */
+	item->other.n = 2;
 	atomic_store_explicit(&told, 1, memory_order_relaxed);
 	summed = 1; /* RACE: summed */
 	atomic_fetch_add_explicit(&added, 1, memory_order_relaxed);
@@ -64,11 +78,13 @@ static void *tells(void *arg)
 
 static void *asks(void *arg)
 {
-	int sum = 0;
+	volatile int sum = 0; /* one line does not become another's */
 
 	while (atomic_load_explicit(&told, memory_order_acquire) != 1)
 		;
 	sum += said; /* RACE: said */
+	sum += item[safe.n].n; /* RACE: - */
+	sum += item->other.n;
 	while (atomic_fetch_add_explicit(&added, 0, memory_order_acquire) != 1)
 		;
 	return sum + summed ? arg : NULL; /* RACE: summed */
@@ -90,6 +106,7 @@ int main(void)
 	both(adds, counts);
 	both(sets, gets);
 	both(says, hears);
+	item = calloc(1, sizeof(*item)); /* ALLOC */
 	both(tells, asks);
 	return 0;
 }

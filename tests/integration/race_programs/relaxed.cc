@@ -7,8 +7,27 @@
 int first, second, third, fourth;
 static std::atomic<int> flag, other, good[2], count;
 
+/* Members of the same name. */
+struct Safe {
+	std::atomic<int> total;
+} safe;
+struct Plain {
+	int total;
+	void set()
+	{
+		total = 1; /* RACE: - */
+	}
+	int get() const
+	{
+		return total; /* RACE: - */
+	}
+};
+Plain *plain;
+
 static void tells()
 {
+	plain->set();
+	safe.total = 1;
 	first = 1; /* RACE: first */
 	flag.store(1, std::memory_order_relaxed);
 	second = 1; /* RACE: second */
@@ -21,11 +40,12 @@ static void tells()
 
 static void asks()
 {
-	int sum;
+	volatile int sum; /* one line does not become another's */
 
 	while (!flag.load(std::memory_order_acquire))
 		sched_yield();
 	sum = first; /* RACE: first */
+	sum += plain->get();
 	while (!other.load(std::memory_order_relaxed))
 		sched_yield();
 	sum += second; /* RACE: second */
@@ -39,6 +59,7 @@ static void asks()
 
 int main()
 {
+	plain = new Plain(); /* ALLOC */
 	std::thread a(tells), b(asks);
 
 	a.join();

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -65,16 +66,57 @@ static void names(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		const struct line *l = &lines[i];
 
-		if (atomics_line(&a, NULL, l->text, strlen(l->text), l->variable) != l->atomic)
+		if (atomics_line(&a, NULL, l->text, strlen(l->text), l->variable, NULL) != l->atomic)
 			fail_msg("%s (%s)", l->text, l->variable ? l->variable : "any");
 	}
 	/* of a header */
-	assert_true(atomics_line(&none, &a, "counted++", 9, NULL));
-	assert_false(atomics_line(&none, NULL, "counted++", 9, NULL));
+	assert_true(atomics_line(&none, &a, "counted++", 9, NULL, NULL));
+	assert_false(atomics_line(&none, NULL, "counted++", 9, NULL, NULL));
 	atomics_scan(&none, included, strlen(included));
-	assert_false(atomics_line(&none, NULL, "plain++", 7, NULL));
-	assert_true(atomics_line(&none, NULL, "after++", 7, NULL));
+	assert_false(atomics_line(&none, NULL, "plain++", 7, NULL, NULL));
+	assert_true(atomics_line(&none, NULL, "after++", 7, NULL, NULL));
 	atomics_fini(&none);
+	atomics_fini(&a);
+}
+
+/* Objects of the same name: what the source says of their types. */
+static bool plain(void *ctx, const char *const *names, size_t n)
+{
+	str_set(ctx, "%s", "");
+	for (size_t i = 0; i < n; i++)
+		str_set(ctx, "%s%s%s", *(char **)ctx, i ? "." : "", names[i]);
+	return names[0][0] == 'p';
+}
+
+static void objects(void **state)
+{
+	static const struct {
+		const char *line, *asked;
+		bool atomic;
+	} all[] = {{"p->left[i].counted++;", "p.left.counted", false},
+		   {"p[q->i].counted = 1;", "p.counted", false},
+		   {"x = q->counted;", "q.counted", true},
+		   {"*counted = p.x;", "counted", true},
+		   {"f(p)->counted = 1;", NULL, true},
+		   {"p::counted = 1;", NULL, true},
+		   {"p - counted;", "counted", true},
+		   {"atomic_inc(&p->counted);", NULL, true},
+		   {"p.a.b.c.d.e.f.g.h.counted = 1;", NULL, true},
+		   {"p[q[counted", "counted", true},
+		   {"p.counted = q.counted;", "q.counted", true}};
+	struct atomics a = {0};
+
+	(void)state;
+	atomics_scan(&a, text, strlen(text));
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char *asked = NULL;
+		const struct atomics_types types = {plain, &asked};
+
+		if (atomics_line(&a, NULL, all[i].line, strlen(all[i].line), NULL, &types) != all[i].atomic ||
+		    !str_eq(asked, all[i].asked))
+			fail_msg("%s (%s)", all[i].line, asked);
+		free(asked);
+	}
 	atomics_fini(&a);
 }
 
@@ -174,8 +216,9 @@ static void damaged(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(pragmas),
-					   cmocka_unit_test(relaxed), cmocka_unit_test(damaged)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(objects),
+					   cmocka_unit_test(pragmas), cmocka_unit_test(relaxed),
+					   cmocka_unit_test(damaged)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
