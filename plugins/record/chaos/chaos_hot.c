@@ -13,6 +13,7 @@
  */
 #include "record/chaos/interrupts.h"
 #include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/dbt/insn.h"
 #include "record/preempt/interrupt.h"
 #include "record/preempt/point.h"
@@ -399,6 +400,7 @@ int hot_trap(const siginfo_t *si, ucontext_t *uc)
 		clear_spots(t);
 		forget(hot.spot[i].key);
 	}
+	task_not_computing(t);
 	address = accessed(t, uc, i);
 	if (!address || hot.stops >= MAX_STOPS || !decide(t, i, address))
 		return 1;

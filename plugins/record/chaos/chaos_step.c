@@ -18,6 +18,7 @@
 #include "record/core/real.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/dbt/insn.h"
 #include "record/preempt/interrupt.h"
 #include "record/preempt/point.h"
@@ -188,6 +189,8 @@ int step_runs(const struct thr *t)
 
 void step_cancel(ucontext_t *uc)
 {
+	if (step.t == self)
+		task_not_computing(self);
 	step.t = 0;
 	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_TRACE;
 }

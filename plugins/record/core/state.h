@@ -132,7 +132,7 @@ struct thr {
 		int stands; /* it was interrupted, and does not go on yet */
 		volatile int joins; /* it is interrupted because one thread runs at a time from now on */
 		uint64_t mark_cpu, mark_stamp; /* CPU time in ns and stamp, when it was last seen to make an event */
-		uint64_t left_cpu; /* CPU time when the recorder was last done with pages that processes share */
+		uint64_t left_cpu; /* CPU time at the last task_not_computing() */
 		uint64_t sure_cpu; /* CPU time when a tick first found the computation; 0: none has yet */
 		const uint8_t *mark_cur; /* the end of its log then */
 		int seeking; /* replay: on the way to the place of a PREEMPT record: seek.c */

@@ -45,8 +45,7 @@ uint64_t task_cpu_ns(void)
 
 void task_not_computing(struct thr *t)
 {
-	if (t->preempt.armed)
-		t->preempt.left_cpu = task_cpu_ns();
+	t->preempt.left_cpu = task_cpu_ns();
 }
 
 /* It may be the number of a process in another PID namespace, which means nothing here. */

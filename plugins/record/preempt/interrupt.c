@@ -134,8 +134,9 @@ static void run_time(const struct thr *t, struct point *p)
 		if (p->run_ns < p->least_ns)
 			p->run_ns = p->least_ns;
 	}
-	if (t->preempt.left_cpu > t->preempt.mark_cpu && p->least_ns > computed_ns(t, now))
-		p->least_ns = computed_ns(t, now);
+	/* a replay faults at no page and meets no trap of chaos/: it may be there as soon as that */
+	if (p->least_ns > now - t->preempt.left_cpu)
+		p->least_ns = now - t->preempt.left_cpu;
 }
 
 /* Payload: a struct point, and what belongs to it. */

@@ -273,6 +273,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	held_fork_child(n);
 	G.waits_told = 0;
 	n->preempt.timer = n->preempt.armed = n->preempt.due = n->preempt.seeking = 0;
+	n->preempt.left_cpu = 0; /* its clock begins again */
 	spin_fork_child(n);
 	n->undone = 0;
 	self = n;

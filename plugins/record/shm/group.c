@@ -128,7 +128,8 @@ static void begin_turn(struct thr *t)
 	group.held = 1;
 	pages_enter();
 	p->slot[group.me - 1].turn = p->turns;
-	task_not_computing(t);
+	if (t->preempt.armed) /* else the slice that begins says so */
+		task_not_computing(t);
 }
 
 void group_enter(struct thr *t)
