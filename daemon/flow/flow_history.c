@@ -168,6 +168,19 @@ static int is_update(struct explain *x, const struct history_write *w, struct hi
 	return reads_any(x, tid, &o, read, e);
 }
 
+bool flow_is_update(struct explain *x, const struct insn_loc *place, const struct timeline_point *at, uint8_t value[8])
+{
+	struct history_read read = {.place = place};
+	struct history_write w = {.at = *at};
+	struct err ignored;
+	const struct rec_image *img = rec_image(x->rec, x->process, &ignored);
+	bool is = img && img->nthreads > 1 && is_update(x, &w, &read, &ignored) == 1;
+
+	explain_reopen(x);
+	memcpy(value, read.value, sizeof(read.value));
+	return is;
+}
+
 static int tell(struct explain *x, const struct history_write *w, const char *name, const char *words, struct err *e)
 {
 	struct inspect p = {0};

@@ -344,18 +344,22 @@ int flow_compares_with_itself(struct explain *x, pid_t tid, struct err *e)
 
 /* ---- what is written between a reading and a writing ---- */
 
-static int tell_lost(struct flow *f, uint32_t reader, struct err *e)
+/* l: what was read and written. */
+static int tell_lost(struct flow *f, const struct insn_loc *l, uint32_t reader, struct err *e)
 {
 	struct explain *x = f->x;
+	cleanup_free char *name = NULL;
 	struct inspect p = {0};
+	bool exact;
 
 	if (inspect_open(&p, x, e)) {
 		inspect_close(&p);
 		return -1;
 	}
-	inspect_step(&p, STEP_WRITE, NULL, NULL, NULL,
-		     "thread %u wrote it here, between the read and the write of thread %u: this update is lost",
-		     x->t.in.seg.thread, reader);
+	name = inspect_name(&p, l->addr, l->len, &exact);
+	inspect_step(&p, STEP_WRITE, name, NULL, NULL,
+		     "thread %u wrote %s here, between the read and the write of thread %u: this update is lost",
+		     x->t.in.seg.thread, name, reader);
 	inspect_close(&p);
 	explain_end(x, END_LOST_UPDATE, "two threads changed the value at the same time");
 	return FLOW_ENDED;
@@ -379,6 +383,10 @@ int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e)
 		lost = read_from(f, &o->from[k], &at, &l, value, e) && l.addr == f->last &&
 		       memcmp(value, f->was, l.len);
 	explain_reopen(x);
+	if (!lost && f->l.len <= 8) {
+		l = (struct insn_loc){.where = INSN_IN_MEM, .addr = f->last, .len = f->l.len};
+		lost = x->ways->is_update(x, &l, &f->stored, value) && memcmp(value, f->was, l.len);
+	}
 	if (lost) {
 		if (cursor_goto_point(&x->t, &f->stored, e))
 			return -1;
@@ -386,7 +394,7 @@ int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e)
 		if (r < 0)
 			return -1;
 		if (!r && x->t.in.seg.thread != reader)
-			return tell_lost(f, reader, e);
+			return tell_lost(f, &l, reader, e);
 		explain_reopen(x);
 	}
 	return cursor_goto_point(&x->t, &at, e) ? -1 : FLOW_ON;
