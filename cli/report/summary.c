@@ -90,7 +90,7 @@ char *report_summary(const json_t *report)
 
 	if (report_is_check(report))
 		return str_fmt("check %s: %zu finding%s", report_str(report, "check"), groups, groups == 1 ? "" : "s");
-	return str_fmt("%lld run%s in %s: %lld failed, %lld passed%s; %zu cause%s%s", report_int(runs, "done"),
+	return str_fmt("%lld run%s finished in %s: %lld failed, %lld passed%s; %zu cause%s%s", report_int(runs, "done"),
 		       report_int(runs, "done") == 1 ? "" : "s", time, report_int(runs, "failed"),
 		       report_int(runs, "passed"), skipped, groups, groups == 1 ? "" : "s",
 		       why_stopped(report_str(report, "stopped")));
