@@ -24,6 +24,7 @@
 #define STOPS_ASK 64 /* after so many stops that GDB is not told of, looks whether GDB interrupts */
 #define SETTLE_WAITS 5 /* a thread that was asleep at more looks than these waits */
 #define SETTLE_STOPS 30000 /* about a second of single steps */
+#define SETTLE_S 5.0 /* ... which take minutes on a busy machine, where the user waits for the prompt */
 
 struct run {
 	struct live *l;
@@ -33,6 +34,7 @@ struct run {
 	bool coming; /* the terminal's SIGINT */
 	unsigned waits; /* how many looks in a row found the thread asleep */
 	double looked; /* when that was */
+	double until; /* settling ends by then: clock_s() */
 	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
 	struct rsp_stop *stop;
 };
@@ -251,7 +253,7 @@ static bool waits(struct run *r)
 static bool is_interrupted(struct run *r, bool quiet)
 {
 	r->stops += !quiet;
-	if (r->settling && (waits(r) || r->stops > SETTLE_STOPS))
+	if (r->settling && (waits(r) || r->stops > SETTLE_STOPS || clock_s() > r->until))
 		return true;
 	return (quiet || r->stops % STOPS_ASK == 0) && rsp_interrupted(&r->l->conn);
 }
@@ -370,12 +372,13 @@ static int run_on(struct run *r, struct err *e)
 
 /*
  * An interrupt may stop a thread in the recorder's code, where it is not known how much of a call has been recorded.
- * The thread goes on until it has left that code, or blocks.
+ * The thread goes on until it has left that code, or blocks, or for a while.
  */
 static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 {
 	struct rsp_stop now;
-	struct run r = {.l = l, .s = stepper_of(l, out->tid), .stop = &now, .settling = true};
+	struct run r = {
+		.l = l, .s = stepper_of(l, out->tid), .stop = &now, .settling = true, .until = clock_s() + SETTLE_S};
 	struct group_thread *th = group_find(&l->group, out->tid);
 	struct user_regs_struct regs;
 
