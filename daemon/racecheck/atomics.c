@@ -236,46 +236,46 @@ static bool is_object(const struct token *k, const struct atomics *a, const stru
 	return k->word && (has(a, k) || (b && has(b, k)));
 }
 
-#define CHAIN_NAMES 8
-#define CHAIN_DEEP 4
+#define OBJECT_NAMES 8
+#define OBJECT_DEEP 4
 /* A variable and its members, as far as they were read: queue.head->n. */
-struct chain {
-	struct token name[CHAIN_NAMES];
+struct object_names {
+	struct token name[OBJECT_NAMES];
 	size_t n; /* 0: none, or it begins with something else */
 	bool member; /* a name that comes now is a member's */
 };
 
-struct chains {
-	struct chain now, around[CHAIN_DEEP]; /* those whose index is being read */
+struct naming {
+	struct object_names now, around[OBJECT_DEEP]; /* those whose index is being read */
 	size_t deep;
 };
 
 /* was: the token before k. */
-static void follow(struct chains *c, const struct token *k, const struct token *was)
+static void follow(struct naming *c, const struct token *k, const struct token *was)
 {
-	struct chain *x = &c->now;
+	struct object_names *x = &c->now;
 
 	if (k->word) {
-		x->n = !x->member ? 0 : x->n && x->n < CHAIN_NAMES ? x->n : CHAIN_NAMES;
-		if (x->n < CHAIN_NAMES)
+		x->n = !x->member ? 0 : x->n && x->n < OBJECT_NAMES ? x->n : OBJECT_NAMES;
+		if (x->n < OBJECT_NAMES)
 			x->name[x->n++] = *k;
 		else
 			x->n = 0;
 		x->member = false;
-	} else if (is(k, "[") && c->deep < CHAIN_DEEP) {
+	} else if (is(k, "[") && c->deep < OBJECT_DEEP) {
 		c->around[c->deep++] = *x;
-		*x = (struct chain){0};
+		*x = (struct object_names){0};
 	} else if (is(k, "]") && c->deep) {
 		*x = c->around[--c->deep];
 	} else if (is(k, ".") || (is(k, ">") && is(was, "-"))) {
 		x->member = true;
 	} else if (!is(k, "-")) {
 		/* what a scope is named for is not looked up */
-		*x = (struct chain){.member = is(k, ":")};
+		*x = (struct object_names){.member = is(k, ":")};
 	}
 }
 
-static bool is_plain(const struct chain *c, const struct atomics_types *types)
+static bool is_plain(const struct object_names *c, const struct atomics_types *types)
 {
 	cleanup_strv struct strv names = {0};
 
@@ -289,7 +289,7 @@ bool atomics_line(const struct atomics *a, const struct atomics *b, const char *
 {
 	struct scan t = {line, line + len};
 	struct token k, was = {0};
-	struct chains c = {0};
+	struct naming c = {0};
 
 	for (; (k = next(&t)).n; was = k) {
 		follow(&c, &k, &was);

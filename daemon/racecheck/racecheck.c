@@ -93,33 +93,6 @@ static bool is_owned(struct racecheck *r, uint64_t addr)
 	return blocks_is_heap(addr) && is_marked(&r->owned, addr);
 }
 
-/* These bytes of an atomic object were written by an operation that is not relaxed. */
-static void note_release(struct racecheck *r, uint64_t addr, uint64_t len)
-{
-	for (uint64_t end = addr + len; addr < end;) {
-		unsigned from = addr % 8, most = 8 - from, n;
-		struct shadow_var *v = shadow_vars(&r->released, shadow_cell(&r->released, addr, true), from,
-						   end - addr < most ? (unsigned)(end - addr) : most, &n);
-
-		for (unsigned i = 0; i < n; i++)
-			v[i].w.epoch = 1;
-		addr += most;
-	}
-}
-
-static bool is_released(struct racecheck *r, uint64_t addr, uint64_t len)
-{
-	for (uint64_t at = addr; at < addr + len; at++) {
-		const uint32_t *cell = shadow_cell(&r->released, at, false);
-		unsigned n = 0;
-		const struct shadow_var *v = cell ? shadow_all(&r->released, *cell, &n) : NULL;
-
-		if (v && v[at % 8 * n / 8].w.epoch)
-			return true;
-	}
-	return false;
-}
-
 /* A function of the C++ library's atomics calls another one at most. */
 #define CALLS_AROUND 3
 static bool is_relaxed_site(struct racecheck *r, struct race_site *s)
@@ -202,7 +175,7 @@ static void one_way(struct racecheck *r, const struct instrument_access *a, bool
 		return;
 	detect_tick(&r->detect, thread);
 	if (!in_program || !is_relaxed_site(r, &r->sites[site]))
-		note_release(r, a->addr, a->len);
+		racecheck_note_release(r, a->addr, a->len);
 }
 
 static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
@@ -289,7 +262,7 @@ static bool is_relaxed(struct racecheck *r, const struct detect_access *earlier,
 
 	if (!later->writes && !s->locked && is_relaxed_site(r, s))
 		return true;
-	return !is_released(r, earlier->addr, earlier->len) &&
+	return !racecheck_is_released(r, earlier->addr, earlier->len) &&
 	       (is_relaxed_site(r, &r->sites[earlier->site]) || (s->locked && is_relaxed_site(r, s)));
 }
 

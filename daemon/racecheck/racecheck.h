@@ -139,6 +139,10 @@ uint32_t racecheck_site(struct racecheck *r, const struct instrument_access *a, 
 
 /* A plain store: is it an atomic one? Asked before it is known to matter, once for each instruction. */
 bool racecheck_stores_atomically(struct racecheck *r, const struct instrument_access *a, bool in_program);
+/* These bytes of an atomic object were written by an operation that is not relaxed. */
+void racecheck_note_release(struct racecheck *r, uint64_t addr, uint64_t len);
+/* Was any of them? */
+bool racecheck_is_released(struct racecheck *r, uint64_t addr, uint64_t len);
 /* Learns of the instruction what racecheck_sort says then (instrument.h, `sort`). */
 void racecheck_see(struct racecheck *r, const struct instrument_access *a, bool in_program);
 enum segcur_sort racecheck_sort(void *ctx, struct instrument *i, struct instrument_insn *x);

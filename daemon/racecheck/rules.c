@@ -128,14 +128,14 @@ static bool is_by_pragma(const struct buf *text, int line)
 	       (line > 1 && line_of(text, line - 1, &s, &len) && atomics_pragma(s, len) == ATOMICS_NEXT);
 }
 
-struct place {
+struct asked_code {
 	struct code_file *code;
 	uint64_t pc;
 };
 
 static bool is_plain(void *ctx, const char *const *names, size_t n)
 {
-	const struct place *p = ctx;
+	const struct asked_code *p = ctx;
 
 	return name_is_plain(p->code, p->pc, names, n);
 }
@@ -143,7 +143,7 @@ static bool is_plain(void *ctx, const char *const *names, size_t n)
 enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr)
 {
 	struct code_file *code = modules_at(&r->modules, pid, pc), *data = modules_at(&r->modules, pid, addr);
-	const struct atomics_types types = {is_plain, &(struct place){code, pc}};
+	const struct atomics_types types = {is_plain, &(struct asked_code){code, pc}};
 	struct name name = {0};
 	const struct rules_file *f;
 	enum rules_atomic out;

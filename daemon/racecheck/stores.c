@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stores.c: which stores release, and which instructions' accesses need not be told again and again. */
+/* stores.c: which stores release, what was released, and which instructions' accesses need not be told again and again.
+ */
 #include "racecheck/racecheck.h"
 #include "rlog/replay.h"
 
@@ -15,6 +16,32 @@ bool racecheck_stores_atomically(struct racecheck *r, const struct instrument_ac
 			x->mark |= MARK_STORES;
 	}
 	return x->mark & MARK_STORES;
+}
+
+void racecheck_note_release(struct racecheck *r, uint64_t addr, uint64_t len)
+{
+	for (uint64_t end = addr + len; addr < end;) {
+		unsigned from = addr % 8, most = 8 - from, n;
+		struct shadow_var *v = shadow_vars(&r->released, shadow_cell(&r->released, addr, true), from,
+						   end - addr < most ? (unsigned)(end - addr) : most, &n);
+
+		for (unsigned i = 0; i < n; i++)
+			v[i].w.epoch = 1;
+		addr += most;
+	}
+}
+
+bool racecheck_is_released(struct racecheck *r, uint64_t addr, uint64_t len)
+{
+	for (uint64_t at = addr; at < addr + len; at++) {
+		const uint32_t *cell = shadow_cell(&r->released, at, false);
+		unsigned n = 0;
+		const struct shadow_var *v = cell ? shadow_all(&r->released, *cell, &n) : NULL;
+
+		if (v && v[at % 8 * n / 8].w.epoch)
+			return true;
+	}
+	return false;
 }
 
 /*
