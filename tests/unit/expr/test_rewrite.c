@@ -104,6 +104,34 @@ static void test_members(void **state)
 	}
 }
 
+static char *value_of(void *ctx, const char *object, const char *what, bool arrow, const char *index)
+{
+	(void)ctx;
+	return *what || arrow || index || strcmp(object, "it") ? NULL : xstrdup("{it}");
+}
+
+/* An object that is stepped on has to stay what it is: the step is its own operator. */
+static void test_values(void **state)
+{
+	static const struct {
+		const char *from, *to;
+	} rows[] = {
+		{"it == b", "{it} == b"},	{"b - it", "b - {it}"},
+		{"it - -1", "{it} - -1"},	{"b < *++it", "b < *++it"},
+		{"it++ == b", "it++ == b"},	{"b == -- it", "b == -- it"},
+		{"f(it) + it", "f(it) + {it}"}, {"it", "it"},
+	};
+	static const struct rewrite_ops values = {.member = value_of};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cleanup_free char *out = NULL;
+
+		assert_int_equal(rewrite_expr(rows[i].from, &values, NULL, &out), 0);
+		assert_string_equal(out, rows[i].to);
+	}
+}
+
 static void test_rewritten(void **state)
 {
 	(void)state;
@@ -184,8 +212,9 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rewritten), cmocka_unit_test(test_members), cmocka_unit_test(test_refused), cmocka_unit_test(test_addressed),
-		cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_rewritten),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_members),   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_addressed), cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests_name("gdb-rewrite", tests, NULL, NULL);
