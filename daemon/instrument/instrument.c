@@ -574,14 +574,18 @@ void instrument_fini(struct instrument *i)
 
 int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_t to, struct err *e)
 {
-	uint64_t next;
+	uint64_t next, unseen;
 
 	for (i->event = from; from < to; from = next) {
+		unseen = i->report.unseen;
 		if (nav_goto(nav, from, e) || segcur_report_reach(&nav->t, from, to, &next, e) ||
 		    (segcur_report_segments(&i->report, &nav->t, from, next, &i->shim_frames, e) && !i->enough))
 			return -1;
 		if (i->enough)
 			return i->ops->ended ? i->ops->ended(i->ctx, i, e) : 0;
+		/* the copy has not come to these */
+		i->report.unseen +=
+			i->event < next && i->report.unseen == unseen && nav->t.ctl->report_kinds > REPORT_EVENT;
 		/* events that the recorder did not report (an older one reports none) */
 		while (i->event < next)
 			if (on_event(i, i->event + 1, e))

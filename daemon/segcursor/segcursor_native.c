@@ -3,6 +3,7 @@
 #include "segcursor/segcursor_native.h"
 
 #include <signal.h>
+#include <sys/ptrace.h>
 
 #include "base/maps.h"
 #include "visibility/shim_frames.h"
@@ -33,6 +34,25 @@ int segcur_native_begin(struct reporting *g, struct trace *t, struct err *e)
 		if (g->code.v[k].changes)
 			tell_code(&g->walk.ask, &g->code.v[k].at);
 	return program_code_forbid(&g->code, t, gadget, true, e);
+}
+
+/*
+ * Where the recorder calls a handler of SIGSEGV, it may have that signal blocked: for a fault at forbidden code the
+ * kernel would then take the recorder's handler away, and the next fault would end the copy.
+ */
+static int see_faults(struct trace *t, struct err *e)
+{
+	const uint64_t segv = 1ull << (SIGSEGV - 1);
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
+		return err_errno(e, ERR_INTERNAL, "the signal mask of thread %d", (int)t->tid);
+	if (!(mask & segv))
+		return 0;
+	mask &= ~segv;
+	return ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask)
+		       ? err_errno(e, ERR_INTERNAL, "the signal mask of thread %d", (int)t->tid)
+		       : 0;
 }
 
 enum called { CALLED_NOT, CALLED_RET /* it goes on */, CALLED };
@@ -74,7 +94,7 @@ static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct st
 	if (in->visibility.handlers)
 		breaks_add(&b, in->visibility.handlers, 0);
 	do {
-		r = segcur_run_copy(in, t, &sig, &b, NULL, stop, e);
+		r = see_faults(t, e) || segcur_run_copy(in, t, &sig, &b, NULL, stop, e) ? -1 : 0;
 		called = r ? -1 : called_program(g, t, stop, e);
 		/* the fault is the recorder's own, or of an instruction that it executes in the program's place */
 		sig = called == CALLED_NOT && stop->kind == STOP_SIGNAL ? -stop->sig : 0;
@@ -117,7 +137,7 @@ static int step_out(struct reporting *g, struct trace *t, struct stop *stop, str
 		if (trace_get_regs(t, &r, e))
 			return -1;
 		shim_frames_find_shim_call(g->in->shim_frames, &g->in->visibility, t->pid, &r, &call);
-		if (segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e))
+		if (see_faults(t, e) || segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e))
 			return -1;
 		called = called_program(g, t, stop, e);
 		if (called == CALLED)
@@ -211,7 +231,7 @@ static int execute(struct reporting *g, struct trace *t, bool *alive, struct err
 	uint64_t gadget = g->in->seg.gadget, pc;
 	struct trace_stop s;
 
-	if (trace_get_pc(t, &pc, e) || program_code_allow(&g->code, t, gadget, pc, true, e) ||
+	if (see_faults(t, e) || trace_get_pc(t, &pc, e) || program_code_allow(&g->code, t, gadget, pc, true, e) ||
 	    trace_step(t, 0, &s, e) || (s.why == TRACE_SIGNAL && trace_step(t, s.info.si_signo, &s, e)))
 		return -1;
 	*alive = s.why != TRACE_EXITED;

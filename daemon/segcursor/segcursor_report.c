@@ -468,6 +468,16 @@ static bool has_diverged(const struct trace *t)
 	       (state == REPLAY_DIVERGED || state == REPLAY_FAILED);
 }
 
+/* In a replay nothing ends a process but the end of its thread: what ends in another way does not end where it did. */
+static bool has_died(const struct reporting *g, const struct trace *t)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return !t->alive &&
+	       (timeline_read(g->in->seg.t->tl, g->in->n + 1, &ev, &ignored) || ev.ev.rec.kind != RLOG_EXIT);
+}
+
 /* Entries of the rest are read once more, whatever ended it. */
 static int go_through(struct reporting *g, struct trace *t, struct err *e)
 {
@@ -479,7 +489,7 @@ static int go_through(struct reporting *g, struct trace *t, struct err *e)
 		r = go_on(g, t, e);
 	if (r < 0)
 		return -1;
-	g->r->unseen += r == NOT_FOUND || has_diverged(t) || g->code.allowed;
+	g->r->unseen += r == NOT_FOUND || has_diverged(t) || has_died(g, t) || g->code.allowed;
 	return t->alive ? drain(g, t, e) : told(g, e);
 }
 

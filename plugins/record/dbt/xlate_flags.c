@@ -2,10 +2,15 @@
 /*
  * xlate_flags.c: in front of which instructions of a block nothing reads the flags before they are all set anew. There
  * the code of a report may change them, and is shorter. An instruction that is not known here may read them, and so may
- * what comes after a block, except where that is known: after a jump or a call that names its target.
- * */
+ * what comes after a block, except where that is known: after a jump or a call that names its target. A handler of a
+ * fault sees the flags in front of any instruction: while the program has one, they are needed everywhere in a block
+ * that is translated then.
+ */
+#include "record/core/sigaction.h"
 #include "record/dbt/insn_bytes.h"
 #include "record/dbt/xlate_emit.h"
+
+#include <signal.h>
 
 #define PAST_INSNS 8 /* how far it looks behind the block */
 
@@ -29,6 +34,12 @@ static int are_dead_past(struct xlate *x, uint64_t pc)
 	return 0;
 }
 
+static int faults_are_handled(void)
+{
+	return sig_has_handler(SIGSEGV) || sig_has_handler(SIGBUS) || sig_has_handler(SIGFPE) ||
+	       sig_has_handler(SIGILL);
+}
+
 void xlate_find_flags(struct xlate *x, uint64_t pc, unsigned most)
 {
 	enum insn_flags use[BLOCK_INSNS];
@@ -38,7 +49,7 @@ void xlate_find_flags(struct xlate *x, uint64_t pc, unsigned most)
 	int dead;
 
 	x->dead_flags = 0;
-	if (!x->count || !x->count->report || x->count->n || x->count->words || x->count->nth)
+	if (!x->count || !x->count->report || x->count->n || x->count->words || x->count->nth || faults_are_handled())
 		return;
 	for (; n < most && i.kind == INSN_PLAIN; at += i.len) {
 		insn_decode((const uint8_t *)at, &i);
