@@ -47,6 +47,7 @@ static void put_look(struct xlate *x, struct cache *c, const uint8_t *p, const s
 	BYTES(c, 0x65, 0x0f, 0xb6, 0x89); /* movzbl %gs:shadow(%rcx), %ecx */
 	put32(c, distance(x, REPLAY_SHADOW_ADDR));
 	BYTES(c, 0xe3); /* jrcxz */
+	x->failed |= cold - (c->cur + 1) < INT8_MIN;
 	put(c, (const uint8_t[]){(uint8_t)(cold - (c->cur + 1))}, 1);
 }
 
