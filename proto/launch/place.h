@@ -448,15 +448,29 @@ static inline int place_build(struct place *p, const uint8_t *in, uint64_t n, ui
 	return 0;
 }
 
+/* Where a request is written: below the stack pointer, where nothing is yet. */
+static inline uint64_t place_room(const struct place *p)
+{
+	return (p->regs.rsp - 16384) & ~15ull;
+}
+
 /*
- * Tells the kernel where the parts are now, which decides where the heap is and what /proc shows. The request is
- * written below the stack pointer, where nothing is yet.
+ * Behind a large environment the stack may end at its pointer. It grows for the program's own accesses, but not for
+ * another process's (Linux 6.5): a call of the program's writes there.
  */
+static inline int place_grow(struct place *p)
+{
+	if (place_inject(p, SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)place_room(p), 8, 0, 0) < 0)
+		return place_fail(p, "its stack cannot grow");
+	return 0;
+}
+
+/* Tells the kernel where the parts are now, which decides where the heap is and what /proc shows. */
 static inline int place_tell_kernel(struct place *p, uint64_t random, uint64_t platform)
 {
 	const struct place_group *exe = &p->group[PLACE_IS_EXE], *main = exe->hi ? exe : &p->group[PLACE_IS_LOADER];
 	uint64_t stack = p->group[PLACE_IS_STACK].delta;
-	uint64_t at = (p->regs.rsp - 16384) & ~15ull, heap = exe->hi ? exe->hi + exe->delta : PLACE_EXE;
+	uint64_t at = place_room(p), heap = exe->hi ? exe->hi + exe->delta : PLACE_EXE;
 	struct prctl_mm_map m = {
 		.start_code = p->stat[26] + main->delta,
 		.end_code = p->stat[27] + main->delta,
@@ -499,7 +513,8 @@ static inline int place_stack(struct place *p)
 		return place_fail(p, "no memory");
 	r = n < 64 || n > 64ull << 20 ? place_fail(p, "its stack is not as expected") : 0;
 	r = r || place_read(p, sp + delta, in, n) || place_build(p, in, n, in + half, more, &random, &platform) ||
-	    place_write(p, sp + delta - more, in + half, n + more) || place_tell_kernel(p, random, platform);
+	    place_grow(p) || place_write(p, sp + delta - more, in + half, n + more) ||
+	    place_tell_kernel(p, random, platform);
 	place_call(SYS_munmap, (long)in, (long)size, 0, 0, 0);
 	return r ? -1 : 0;
 }
