@@ -295,8 +295,7 @@ static int show_end(struct cursor *t, const struct stop *stop, struct err *e)
 	return stop->kind == STOP_END && !t->history_end.on && cursor_last(t, e) < 0 ? -1 : 0;
 }
 
-/* Neither where a user sees the program, nor at the entry of a call into the shim. 1: yes. */
-static int is_hidden(struct cursor *t, struct err *e)
+int cursor_is_hidden(struct cursor *t, struct err *e)
 {
 	struct user_regs_struct r;
 
@@ -310,7 +309,7 @@ static int come_out(struct cursor *t, struct stop *stop, struct err *e)
 {
 	while (stop->kind == STOP_WATCH) {
 		struct stop next = {0};
-		int hidden = is_hidden(t, e);
+		int hidden = cursor_is_hidden(t, e);
 
 		if (hidden <= 0)
 			return hidden;

@@ -144,6 +144,8 @@ int cursor_back_continue_few(struct cursor *t, struct stop *stop, struct err *e)
 int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
 int cursor_run_within_few(struct cursor *t, pid_t tid, const uint64_t *at, unsigned n, struct stop *stop,
 			  struct err *e);
+/* cursor_forth.c: is it neither where a user sees the program, nor at the entry of a call into the shim? 1, 0 or -1. */
+int cursor_is_hidden(struct cursor *t, struct err *e);
 /* cursor_sure.c: as the functions with `_few`, but they find out when a hit of a debug register was missed. */
 int cursor_continue_sure(struct cursor *t, struct stop *stop, struct err *e);
 int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e);

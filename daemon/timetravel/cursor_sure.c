@@ -13,9 +13,11 @@
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 #include "timetravel/mark.h"
+#include "trace/budget.h"
 
 #define TRIES 3
 #define SURE_S 1.0 /* of recorded time, that is replayed again to make sure */
+#define SURE_NS 2000000000ull /* of work: what took longer is not done again; the beginning is searched so long */
 
 /* Is every change of what this slot watches a stop? */
 static bool stops_each_time(const struct cursor *t, const struct group_slot *s)
@@ -63,52 +65,96 @@ static bool agrees(const struct cursor *t, const struct stop *stop, const struct
 	return true;
 }
 
-/* The stop that was found is the right one. */
-static int go_back_to(struct cursor *t, const struct timeline_point *p, const struct stop *stop, struct err *e)
+static int no_two_agree(unsigned tries, struct err *e)
 {
-	if (cursor_goto_point(t, p, e))
+	return err_set(e, ERR_INTERNAL,
+		       "the debug registers of this processor have missed what is watched: no two of %u attempts stop "
+		       "at the same place",
+		       tries);
+}
+
+static int not_again(struct err *e)
+{
+	return err_set(e, ERR_INTERNAL,
+		       "what is watched has changed without a hit of a debug register, and the state where the command "
+		       "began is not found again for another attempt");
+}
+
+/* Continues from event n up to the stop that was noted. Not exact: there is no such stop before the next event. */
+static int continue_to(struct cursor *t, const struct mark *to, bool *exact, struct err *e)
+{
+	struct stop stop = {0};
+	struct mark here;
+
+	*exact = false;
+	if (t->ops->hold(t, to->event, e))
 		return -1;
-	t->tid = t->in.seg.tid;
+	do {
+		if (cursor_continue_few(t, &stop, e) || mark_take(t, &here, e))
+			return -1;
+		*exact = mark_same(&here, to);
+	} while (!*exact && here.event == to->event && stop.kind != STOP_END && stop.kind != STOP_INTERRUPT);
+	return 0;
+}
+
+/* The stop that was found, and left for an attempt that could not be made, is the answer. */
+static int go_back_to(struct cursor *t, const struct mark *at, const struct stop *stop, struct err *e)
+{
+	bool exact;
+
+	/* libraries may make it stop in a call of the shim's, where only a continue does */
+	if (stop->kind == STOP_LIBRARY ? continue_to(t, at, &exact, e) : mark_goto(t, at, &exact, e))
+		return -1;
+	if (!exact)
+		return err_set(e, ERR_INTERNAL, "the stop after event %llu was found, but not for a second time",
+			       (unsigned long long)at->event);
+	if (t->mode == CURSOR_INSIDE)
+		t->tid = t->in.seg.tid;
 	if (stop->kind == STOP_SIGNAL)
 		t->in.sig = -stop->sig;
 	return 0;
 }
 
 /* Could a read have been missed? */
-static bool is_for_twice(struct cursor *t, const struct stop *stop, uint64_t from)
+static bool is_for_twice(struct cursor *t, const struct stop *stop, uint64_t from, struct trace_budget *budget)
 {
 	return stop->kind != STOP_LIMIT && stop->kind != STOP_INTERRUPT && has_accesses(t) &&
-	       is_short(t, cursor_event(t), from);
+	       is_short(t, cursor_event(t), from) && !trace_budget_is_over(budget, t->nav->t.pid);
 }
 
 int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e)
 {
 	struct mark from, at = {0}, before = {0};
-	struct timeline_point p = {0};
+	struct trace_budget budget;
 	struct breaks_words here;
 	struct err why;
 	bool exact, again = false; /* `before` is what the search before this one found */
 
-	if (!has_words(t) || mark_take(t, &from, &why))
+	if (!has_words(t) || cursor_is_hidden(t, &why) || mark_take(t, &from, &why))
 		return cursor_back_continue_few(t, stop, e);
 	breaks_look(&t->breaks, cursor_memory(t), &here);
 	for (unsigned tries = 1;; tries++) {
-		int r = cursor_back_continue_few(t, stop, e);
+		bool sure;
+		int r;
 
+		trace_budget_begin(&budget, SURE_NS, t->nav->t.pid);
+		r = cursor_back_continue_few(t, stop, e);
 		if (!r && stop->kind == STOP_BEGIN)
 			breaks_look(&t->breaks, cursor_memory(t), &t->at_stop);
-		if (r ? e->kind != ERR_INTERNAL || tries == TRIES
-		      : agrees(t, stop, &here) && !is_for_twice(t, stop, from.event))
+		sure = !r && agrees(t, stop, &here);
+		if (r ? e->kind != ERR_INTERNAL || tries == TRIES : sure && !is_for_twice(t, stop, from.event, &budget))
 			return r;
-		if (!r && (mark_take(t, &at, e) || cursor_where(t, &p, e)))
+		if (!r && mark_take(t, &at, e))
 			return -1;
-		if (!r && ((again && mark_same(&at, &before)) || tries == TRIES))
+		if (!r && again && mark_same(&at, &before))
 			return 0;
+		if (tries == TRIES)
+			return no_two_agree(tries, e);
 		log_info("what is watched may have been met after the last stop that was seen: once more");
-		if (mark_goto(t, &from, &exact, r ? &why : e))
+		if (mark_goto_within(t, &from, SURE_NS, &exact, r ? &why : e))
 			return -1;
 		if (!exact)
-			return r ? -1 : go_back_to(t, &p, stop, e);
+			return r ? -1 : sure ? go_back_to(t, &at, stop, e) : not_again(e);
 		again = !r;
 		before = at;
 	}
@@ -120,6 +166,7 @@ struct forth {
 	unsigned n;
 	struct mark from;
 	struct breaks_words here;
+	bool hidden; /* it begins in a call of the shim's */
 	bool twice;
 };
 
@@ -140,6 +187,7 @@ static bool prepare(struct cursor *t, struct forth *f)
 {
 	struct err ignored;
 	bool any = false;
+	int hidden;
 
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
 		const struct group_slot *s = &t->breaks.watch[i];
@@ -147,8 +195,9 @@ static bool prepare(struct cursor *t, struct forth *f)
 		any |= s->kind;
 		f->twice |= s->kind && (s->kind != GROUP_WRITE || !stops_each_time(t, s));
 	}
-	if (!any || has_signal(t) || mark_take(t, &f->from, &ignored))
+	if (!any || has_signal(t) || mark_take(t, &f->from, &ignored) || (hidden = cursor_is_hidden(t, &ignored)) < 0)
 		return false;
+	f->hidden = hidden;
 	breaks_look(&t->breaks, cursor_memory(t), &f->here);
 	return true;
 }
@@ -200,36 +249,47 @@ static int is_sure(struct cursor *t, const struct forth *f, const struct stop *s
 	return look_before(t, &words, e) ? -1 : same_words(t, &words, &f->here);
 }
 
+/* A state in a call of the shim's is one at which libraries made it stop. Not exact: it is none. */
+static int go_to_begin(struct cursor *t, const struct forth *f, bool *exact, struct err *e)
+{
+	return f->hidden ? continue_to(t, &f->from, exact, e) : mark_goto_within(t, &f->from, SURE_NS, exact, e);
+}
+
 static int forth_sure(struct cursor *t, struct forth *f, struct stop *stop, struct err *e)
 {
 	struct mark at = {0}, before = {0};
-	struct timeline_point p;
+	struct trace_budget budget;
+	struct err why;
 	bool exact;
 
 	if (!prepare(t, f))
 		return go(t, f, stop, e);
 	for (unsigned tries = 1;; tries++) {
-		int r = go(t, f, stop, e), sure = r ? 0 : is_sure(t, f, stop, e);
+		int r, sure;
 
+		trace_budget_begin(&budget, SURE_NS, t->nav->t.pid);
+		r = go(t, f, stop, e);
+		sure = r ? 0 : is_sure(t, f, stop, e);
 		if (r || sure < 0)
 			return r ? r : -1;
 		if (stop->kind == STOP_INTERRUPT ||
-		    (sure && (!f->twice || !is_short(t, f->from.event, cursor_event(t)))))
+		    (sure && (!f->twice || !is_short(t, f->from.event, cursor_event(t)) ||
+			      trace_budget_is_over(&budget, t->nav->t.pid))))
 			return 0;
 		if (mark_take(t, &at, e))
 			return -1;
 		if (tries > 1 && mark_same(&at, &before))
 			return 0;
 		if (tries > TRIES)
-			return err_set(e, ERR_INTERNAL,
-				       "the debug registers of this processor have missed what is watched: no two of "
-				       "%u attempts stop at the same place",
-				       tries);
+			return no_two_agree(tries, e);
 		log_info("%s: once more", sure ? "to make sure" : "what is watched has changed before the stop");
-		if (cursor_where(t, &p, e) || mark_goto(t, &f->from, &exact, e))
-			return -1;
+		if (go_to_begin(t, f, &exact, sure ? &why : e)) {
+			if (!sure)
+				return -1;
+			exact = false;
+		}
 		if (!exact)
-			return go_back_to(t, &p, stop, e);
+			return sure ? go_back_to(t, &at, stop, e) : not_again(e);
 		before = at;
 	}
 }

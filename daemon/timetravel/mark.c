@@ -8,7 +8,7 @@
 #include "timetravel/cursor_int.h"
 
 #define PAGE 4096u
-#define LOOK_NS 20000000000ull /* after this time the most similar state so far will do */
+#define LOOK_NS 20000000000ull
 
 /* The top of the stack at s->regs.rsp; near the end of the stack it is shorter. */
 static void read_stack(struct mark *s, pid_t pid)
@@ -67,10 +67,10 @@ static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r,
 	return 1;
 }
 
-int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e)
+int mark_goto_within(struct cursor *t, const struct mark *s, uint64_t budget_ns, bool *exact, struct err *e)
 {
 	struct segcur_similar like = {
-		.pc = s->regs.rip, .differ = differs, .ctx = (void *)s, .budget_ns = LOOK_NS, .cut_will_do = true};
+		.pc = s->regs.rip, .differ = differs, .ctx = (void *)s, .budget_ns = budget_ns, .cut_will_do = true};
 	int r = t->ops->enter(t, s->event, e);
 
 	*exact = false;
@@ -80,4 +80,9 @@ int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e
 		return r < 0 ? -1 : cursor_goto(t, s->event, e);
 	*exact = !like.least;
 	return 0;
+}
+
+int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e)
+{
+	return mark_goto_within(t, s, LOOK_NS, exact, e);
 }
