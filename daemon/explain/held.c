@@ -134,8 +134,8 @@ static uint64_t return_slot(struct inspect *p)
 
 /*
  * From the end of the thread back to after the return by way of that slot, in the call that the program stands in at
- * `at`, in front of its event: the first one after that, as later calls may have the same slot. 0; 1: it is not met;
- * -1.
+ * `at`, in front of its event: the first one after that, as later calls may have the same slot. 0; 1: it is not met,
+ * or there are too many returns to there; -1.
  */
 static int to_return(struct explain *x, const struct timeline_point *at, uint64_t slot, struct err *e)
 {
@@ -143,6 +143,7 @@ static int to_return(struct explain *x, const struct timeline_point *at, uint64_
 	struct timeline_point first = {0};
 	struct stop stop = {0};
 	uint64_t to, last;
+	bool all = false;
 	uint32_t thread;
 	int got;
 
@@ -155,18 +156,18 @@ static int to_return(struct explain *x, const struct timeline_point *at, uint64_
 	if (got)
 		return got;
 	breaks_add(&x->t.breaks, to, 0);
-	for (unsigned n = 0; n < RETURNS && !got; n++) {
+	for (unsigned n = 0; n < RETURNS && !got && !all; n++) {
 		if (cursor_back_continue(&x->t, &stop, e))
 			got = -1;
 		else if (stop.kind != STOP_BREAK || x->t.in.n <= at->event)
-			break;
+			all = true;
 		else if (x->t.in.seg.thread == thread && !explain_regs(x, x->t.in.seg.tid, &r, e) &&
 			 r.rsp == slot + 8 && cursor_where(&x->t, &first, e))
 			got = -1;
 	}
 	breaks_remove(&x->t.breaks, to, 0);
 	if (!got)
-		got = first.pc ? cursor_goto_point(&x->t, &first, e) : 1;
+		got = all && first.pc ? cursor_goto_point(&x->t, &first, e) : 1;
 	return got;
 }
 
