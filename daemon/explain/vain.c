@@ -125,32 +125,73 @@ static int tell_test(struct explain *x, const struct vain *v, const struct reaso
 	return 0;
 }
 
+/* From the current state to the last write of the memory; *w, pc 0: there is none. 0; 1: not known; -1. */
+static int last_write_of(struct explain *x, const struct insn_loc *l, struct timeline_point *w, struct err *e)
+{
+	bool ignored;
+	int got = flow_last_write(x, l->addr, l->len, 0, &ignored, e);
+
+	explain_reopen(x);
+	*w = (struct timeline_point){0};
+	if (got < 0 || got == 2)
+		return got < 0 ? -1 : 1;
+	if (!got && cursor_where(&x->t, w, e))
+		return -1;
+	return !got && !w->pc; /* a state that has no name */
+}
+
+/* Has nothing written the memory between `test` and the failure? 1; 0: it has, or that is not known; -1. */
+static int unchanged_since(struct explain *x, const struct timeline_point *test, const struct insn_loc *l,
+			   struct err *e)
+{
+	struct timeline_point last, before;
+	int got = explain_goto_failure(x, e);
+
+	if (!got)
+		got = last_write_of(x, l, &last, e);
+	if (!got)
+		got = cursor_goto_point(&x->t, test, e) ? -1 : last_write_of(x, l, &before, e);
+	if (got)
+		return got < 0 ? -1 : 0;
+	return last.pc == before.pc && last.event == before.event && last.hits == before.hits;
+}
+
 /*
- * What it waits for is that a variable becomes another one than when it had read it. 1: told; 0: it waits for something
- * else, or that is not known; -1.
+ * What it waits for is that a variable becomes another one than when it had read it, and nothing has written it
+ * since. 1: told, in the place of the steps after so many; 0: it waits for something else, or that is not known; -1.
  */
 static int tell_change(struct explain *x, const struct vain *v, const struct reason *r, size_t before, struct err *e)
 {
+	cleanup_free char *text = r->c.negated ? str_fmt("!(%s)", r->c.text) : xstrdup(r->c.text);
+	struct timeline_point test;
+	size_t n = x->chain.n;
+	struct insn_loc l;
 	struct inspect p = {0};
 	int got = to_test(x, v, r, e);
 
-	if (!got)
-		got = flow_compares_with_itself(x, x->t.in.seg.tid, e);
+	if (!got && cursor_where(&x->t, &test, e))
+		return -1;
+	if (!got && test.pc)
+		got = flow_compares_with_itself(x, x->t.in.seg.tid, &l, e);
 	else
 		got = got < 0 ? -1 : 0;
+	if (got > 0)
+		got = unchanged_since(x, &test, &l, e);
 	if (got <= 0)
 		return got;
-	explain_cut(x, before);
 	got = wake_to_event_of(x, v->thread, v->wait, e);
 	if (!got)
 		got = inspect_open(&p, x, e);
-	if (!got)
-		inspect_step(&p, STEP_WAIT, r->c.text, NULL, NULL,
+	if (!got) {
+		inspect_step(&p, STEP_WAIT, text, NULL, NULL,
 			     "thread %u waits here while `%s': it has read the value before, and nothing has changed "
 			     "it since",
-			     v->thread, r->c.text);
+			     v->thread, text);
+		while (n > before)
+			explain_drop(x, --n);
+		explain_end(x, END_WAKE_UP, "the change for which thread %u waits has not come", v->thread);
+	}
 	inspect_close(&p);
-	explain_end(x, END_WAKE_UP, "the change for which thread %u waits has not come", v->thread);
 	return got < 0 ? -1 : !got;
 }
 

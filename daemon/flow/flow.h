@@ -31,9 +31,10 @@ int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t bir
 int flow_follow_bound(struct explain *x, pid_t tid, struct err *e);
 /*
  * The program stands at a branch. Were two values compared that were read from the same memory, not on a stack, one
- * earlier than the other? 1; 0: no, or that is not known; -1. Moves.
+ * earlier than the other, and has nothing written it in between? 1: *place is the memory; 0: no, or that is not known;
+ * -1. Moves.
  */
-int flow_compares_with_itself(struct explain *x, pid_t tid, struct err *e);
+int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *place, struct err *e);
 /* The same of the last write to any of n places, at most 4: *which it is. */
 int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e);
 

@@ -280,15 +280,15 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
 	return 1;
 }
 
-/* Where in memory, not on a stack, the value of an operand was read; 0: nowhere, or it was computed. Moves. -1: it
+/* Where in memory, not on a stack, the value of an operand was read; len 0: nowhere, or it was computed. Moves. -1: it
  * failed. */
-static int read_where(struct explain *x, pid_t tid, const struct insn_loc *from, uint64_t *addr, struct err *e)
+static int read_where(struct explain *x, pid_t tid, const struct insn_loc *from, struct insn_loc *where, struct err *e)
 {
 	struct flow one = {.x = x, .tid = tid, .l = *from, .trial = true, .to_memory = true};
 	size_t before = x->chain.n;
 	struct user_regs_struct r;
 
-	*addr = 0;
+	where->len = 0;
 	for (unsigned n = 0; n < NEAR_STEPS; n++) {
 		struct insn_origin o;
 		uint8_t code[INSN_BYTES];
@@ -307,7 +307,7 @@ static int read_where(struct explain *x, pid_t tid, const struct insn_loc *from,
 		if (one.l.where != INSN_IN_MEM)
 			return 0;
 		if (!flow_is_stack(x, one.l.addr)) {
-			*addr = one.l.addr;
+			*where = one.l;
 			return 0;
 		}
 		got = flow_last_write(x, one.l.addr, one.l.len, 0, &ignored, e);
@@ -325,9 +325,10 @@ static int read_where(struct explain *x, pid_t tid, const struct insn_loc *from,
 	return 0;
 }
 
-int flow_compares_with_itself(struct explain *x, pid_t tid, struct err *e)
+int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *place, struct err *e)
 {
-	uint64_t addr[2] = {0};
+	struct timeline_point written[2] = {0};
+	struct insn_loc l[2] = {0};
 	struct timeline_point at;
 	struct insn_origin o;
 	int r = flow_to_comparison(x, tid, &o, e);
@@ -336,10 +337,23 @@ int flow_compares_with_itself(struct explain *x, pid_t tid, struct err *e)
 		return r < 0 ? -1 : 0;
 	if (cursor_where(&x->t, &at, e))
 		return -1;
-	for (unsigned k = 0; k < 2; k++)
-		if (cursor_goto_point(&x->t, &at, e) || read_where(x, tid, &o.from[k], &addr[k], e))
+	for (unsigned k = 0; k < 2; k++) {
+		bool ignored;
+
+		if (cursor_goto_point(&x->t, &at, e) || read_where(x, tid, &o.from[k], &l[k], e))
 			return -1;
-	return addr[0] && addr[0] == addr[1];
+		r = l[k].len ? flow_last_write(x, l[k].addr, l[k].len, 0, &ignored, e) : 2;
+		explain_reopen(x);
+		if (r < 0 || r == 2)
+			return r < 0 ? -1 : 0;
+		if (!r && cursor_where(&x->t, &written[k], e))
+			return -1;
+		if (!r && !written[k].pc)
+			return 0;
+	}
+	*place = l[0];
+	return l[0].addr == l[1].addr && written[0].event == written[1].event && written[0].pc == written[1].pc &&
+	       written[0].hits == written[1].hits;
 }
 
 /* ---- what is written between a reading and a writing ---- */
