@@ -60,6 +60,7 @@ void explain_fini(struct explain *x)
 	chain_failure_fini(&x->failure);
 	json_decref(x->threads);
 	json_decref(x->damage);
+	free(x->compared_expr);
 	free(x->end_text);
 	rec_free(x->rec);
 }

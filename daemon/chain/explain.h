@@ -84,6 +84,8 @@ struct explain {
 	struct explain_compared compared[EXPLAIN_COMPARED];
 	unsigned ncompared;
 	struct timeline_point compared_at; /* where */
+	int compared_level; /* of the frame */
+	char *compared_expr; /* what should have been true; NULL: no condition was searched */
 	enum chain_end end;
 	char *end_text;
 	bool found; /* the chain leads to a cause */

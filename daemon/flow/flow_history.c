@@ -2,13 +2,15 @@
 /*
  * flow_history.c: the writes of a variable that a condition compared, from the last one backwards. Has a thread written
  * what it had made of an older value, or another one set it between two changes of one thread? Then an update was lost,
- * perhaps long before the condition was checked.
+ * perhaps long before the condition was checked. It is told if the condition would have been met with that update.
  */
 #include <ctype.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "chain/condition.h"
 #include "chain/inspect.h"
 #include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
@@ -16,7 +18,7 @@
 #define WRITES 48u
 #define CHECKED 12u /* of them, whose values are followed */
 #define HISTORY_WORK 20000u
-#define SETTERS 12u /* that are gone back to from one write */
+#define SETTERS 32u /* that are gone back to from one write */
 
 /* ---- the variables ---- */
 
@@ -43,11 +45,15 @@ static const char *end_of_name(const char *s)
 void flow_note_compared(struct inspect *p, int level, const char *expr)
 {
 	struct explain *x = p->x;
+	cleanup_free char *names = xstrdup(expr); /* and no literals */
 
-	if (x->ncompared)
+	if (x->compared_expr)
 		return;
 	x->compared_at = p->at;
-	for (const char *s = expr; *s && x->ncompared < EXPLAIN_COMPARED; s++) {
+	x->compared_level = level;
+	x->compared_expr = xstrdup(expr);
+	condition_strip(names);
+	for (const char *s = names; *s && x->ncompared < EXPLAIN_COMPARED; s++) {
 		const char *end = isalnum((unsigned char)*s) || *s == '_' ? end_of_name(s) : NULL;
 		cleanup_free char *name = end ? xstrndup(s, (size_t)(end - s)) : NULL;
 		uint64_t addr, len;
@@ -55,7 +61,7 @@ void flow_note_compared(struct inspect *p, int level, const char *expr)
 		if (!end)
 			continue;
 		s = end - 1;
-		if (*end != '(' && !isdigit((unsigned char)*name)) {
+		if (*end != '(' && !isdigit((unsigned char)*name) && strlen(name) < sizeof(x->compared->name)) {
 			cleanup_free char *address = str_fmt("&(%s)", name), *size = str_fmt("sizeof(%s)", name);
 
 			if (inspect_number(p, level, address, &addr) && inspect_number(p, level, size, &len) && len &&
@@ -80,92 +86,171 @@ struct history_write {
 	uint64_t change; /* what it added to that */
 };
 
-/* Where a value was read. */
+/* Where the value comes from that a write has written. */
+enum history_source { NOT_FROM_IT, FROM_IT, NOT_KNOWN };
+
+/* What was found out of that. */
 struct history_read {
-	const struct insn_loc *place;
-	uint8_t value[8]; /* what was there */
+	const struct insn_loc *place; /* the variable */
+	uint8_t was[8]; /* what it was in front of the write */
+	bool same, other; /* it was read when it was that, when it was another value */
+	bool lost; /* some part of the value comes from where nobody knows */
 	unsigned setters;
 };
 
-static int reads_any(struct explain *x, pid_t tid, const struct insn_origin *o, struct history_read *read,
-		     struct err *e);
+static int read_operands(struct explain *x, pid_t tid, const struct insn_origin *o, struct history_read *read,
+			 struct err *e);
 
-/* Does what is at l, in the current state of the thread, come from the place? 1; 0; -1. */
-static int reads(struct explain *x, pid_t tid, const struct insn_loc *l, struct history_read *read, struct err *e)
+/* The variable is read in the current state. */
+static int note_read(struct explain *x, struct history_read *read)
 {
-	struct flow f = {.x = x, .tid = tid, .l = *l, .trial = true};
+	uint8_t value[8];
+
+	if (!flow_read(x, NULL, read->place, value))
+		read->lost = true;
+	else if (memcmp(value, read->was, read->place->len))
+		read->other = true;
+	else
+		read->same = true;
+	return 0;
+}
+
+/* The instruction in front of which the thread stands has written l. */
+static int read_source(struct explain *x, pid_t tid, const struct insn_loc *l, struct history_read *read, struct err *e)
+{
 	struct user_regs_struct r;
 	uint8_t code[INSN_BYTES];
 	struct insn_origin o;
-	struct flow_setter s;
 	struct insn i;
+
+	if (explain_regs(x, tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) ||
+	    explain_insn(x, &r, code, &i, e)) {
+		read->lost = true;
+		return 0;
+	}
+	insn_origin(&i, l, &o);
+	return read_operands(x, tid, &o, read, e);
+}
+
+/* What is at l, in the current state of the thread: notes in read where it comes from. 0; -1. Moves. */
+static int read_at(struct explain *x, pid_t tid, const struct insn_loc *l, struct history_read *read, struct err *e)
+{
+	struct flow f = {.x = x, .tid = tid, .l = *l, .trial = true};
+	struct flow_setter s;
 	bool ignored;
 	int got;
 
-	if (read->setters++ >= SETTERS)
+	if (read->setters++ >= SETTERS || (l->where != INSN_IN_MEM && l->reg >= INSN_XMM0)) {
+		read->lost = true;
 		return 0;
-	if (l->where == INSN_IN_MEM && l->addr == read->place->addr)
-		return flow_read(x, NULL, read->place, read->value);
+	}
+	if (l->where == INSN_IN_MEM && l->addr < read->place->addr + read->place->len &&
+	    read->place->addr < l->addr + l->len)
+		return note_read(x, read);
 	if (l->where == INSN_IN_MEM) {
-		if (!flow_is_stack(x, l->addr))
-			return 0;
 		got = flow_last_write(x, l->addr, l->len, 0, &ignored, e);
 		explain_reopen(x);
-		if (got || x->t.in.seg.tid != cursor_now(&x->t, tid))
-			return got < 0 ? -1 : 0;
-		if (explain_regs(x, tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) ||
-		    explain_insn(x, &r, code, &i, e))
-			return 0;
-		insn_origin(&i, l, &o);
-		return reads_any(x, tid, &o, read, e);
-	}
-	if (l->reg >= INSN_XMM0)
+		if (got < 0)
+			return -1;
+		if (!got && x->t.in.seg.tid == cursor_now(&x->t, tid))
+			return read_source(x, x->t.in.seg.tid, l, read, e);
+		read->lost |= got != 1; /* 1: it has it from the beginning */
 		return 0;
+	}
 	flow_setter_begin(&s);
-	got = flow_to_setter(&f, &s, e);
+	do
+		got = flow_to_setter(&f, &s, e);
+	while (got == SETTER_CALL);
 	explain_reopen(x);
-	if (got < 0)
-		return -1;
-	return got == SETTER_INSN ? reads_any(x, f.tid, &s.origin, read, e) : 0;
+	if (got == SETTER_INSN)
+		return read_operands(x, f.tid, &s.origin, read, e);
+	read->lost = true;
+	return got < 0 ? -1 : 0;
 }
 
-/* The same for one of the operands of the instruction in front of which the program stands. */
-static int reads_any(struct explain *x, pid_t tid, const struct insn_origin *o, struct history_read *read,
-		     struct err *e)
+/* The same for the operands of the instruction in front of which the program stands. */
+static int read_operands(struct explain *x, pid_t tid, const struct insn_origin *o, struct history_read *read,
+			 struct err *e)
 {
 	struct timeline_point here;
-	int got = 0;
 
-	if (o->effect == INSN_SETS || o->effect == INSN_KEEPS)
+	read->lost |= o->effect == INSN_KEEPS;
+	if (o->effect == INSN_SETS || read->lost)
 		return 0;
 	if (o->n > 1 && cursor_where(&x->t, &here, e))
 		return -1;
-	for (unsigned k = 0; k < o->n && !got; k++) {
-		if (k && cursor_goto_point(&x->t, &here, e))
+	for (unsigned k = 0; k < o->n && !read->lost; k++)
+		if ((k && cursor_goto_point(&x->t, &here, e)) || read_at(x, tid, &o->from[k], read, e))
 			return -1;
-		got = reads(x, tid, &o->from[k], read, e);
-	}
-	return got;
+	return 0;
 }
 
-/* Does the write make the value of the variable's own before? 1: it does, of read->value; 0; -1. Moves. */
-static int is_update(struct explain *x, const struct history_write *w, struct history_read *read, struct err *e)
+/* Does the write make the value of the variable's own before? enum history_source, or -1. Moves. */
+static int source_of(struct explain *x, const struct history_write *w, struct history_read *read, struct err *e)
 {
-	struct user_regs_struct r;
-	uint8_t code[INSN_BYTES];
-	struct insn_origin o;
-	struct err ignored;
-	struct insn i;
-	pid_t tid;
+	if (!w->at.pc || !w->at.hits)
+		return NOT_KNOWN;
+	memcpy(read->was, w->was, sizeof(w->was));
+	if (cursor_goto_point(&x->t, &w->at, e) || read_source(x, x->t.in.seg.tid, read->place, read, e))
+		return -1;
+	return read->lost ? NOT_KNOWN : read->same || read->other ? FROM_IT : NOT_FROM_IT;
+}
 
-	if (!w->at.pc || !w->at.hits || cursor_goto_point(&x->t, &w->at, e))
-		return w->at.pc && w->at.hits ? -1 : 0;
-	tid = x->t.in.seg.tid;
-	if (explain_regs(x, tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
-	    explain_insn(x, &r, code, &i, &ignored))
-		return 0;
-	insn_origin(&i, read->place, &o);
-	return reads_any(x, tid, &o, read, e);
+/* A function of libc's that fills memory may have made the write: of what it was called with? As source_of. */
+static int source_of_filling(struct explain *x, const struct history_write *w, struct history_read *read, struct err *e)
+{
+	struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RSI, .len = 4};
+	struct flow_copy c = {0};
+	struct inspect p = {0};
+	int r = cursor_goto_point(&x->t, &w->at, e) ? -1 : inspect_open(&p, x, e);
+
+	if (!r && flow_is_filling(&p))
+		r = flow_copy_at(x, &w->at, &c, e);
+	inspect_close(&p);
+	if (r || !c.entry.pc)
+		return r ? -1 : NOT_KNOWN;
+	read->lost = false;
+	if (cursor_goto_point(&x->t, &c.entry, e) || read_at(x, x->t.in.seg.tid, &l, read, e))
+		return -1;
+	return read->lost ? NOT_KNOWN : read->same || read->other ? FROM_IT : NOT_FROM_IT;
+}
+
+/* ---- what it explains ---- */
+
+/* The condition, with `change` added to the variable; malloc'd. */
+static char *condition_with(const struct explain *x, const struct explain_compared *c, uint64_t change)
+{
+	cleanup_free char *names = xstrdup(x->compared_expr);
+	struct buf b = {0};
+
+	condition_strip(names); /* each character stays where it is */
+	for (size_t i = 0, n; names[i]; i += n) {
+		n = (size_t)(end_of_name(names + i) - (names + i));
+		if (n && n == strlen(c->name) && !strncmp(names + i, c->name, n)) {
+			/* `|' refuses pointers and fractions */
+			buf_addf(&b, "((%s | 0) + (%lld))", c->name, (long long)change);
+			continue;
+		}
+		n = n ? n : 1;
+		buf_addf(&b, "%.*s", (int)n, x->compared_expr + i);
+	}
+	return buf_steal(&b);
+}
+
+/* Would the condition, which was not met, have been met with what was lost? 1; 0: no, or it is not known; -1. */
+static int would_hold(struct explain *x, const struct explain_compared *c, uint64_t lost, struct err *e)
+{
+	cleanup_free char *now = condition_with(x, c, 0), *then = condition_with(x, c, lost);
+	cleanup_free char *was = str_fmt("(%s) ? 1 : 0", now), *would = str_fmt("(%s) ? 1 : 0", then);
+	uint64_t is = 1, holds = 0;
+	struct inspect p = {0};
+	int r = cursor_goto_point(&x->t, &x->compared_at, e) ? -1 : inspect_open(&p, x, e);
+
+	if (!r)
+		r = inspect_number(&p, x->compared_level, was, &is) && !is &&
+		    inspect_number(&p, x->compared_level, would, &holds) && holds;
+	inspect_close(&p);
+	return r;
 }
 
 bool flow_is_update(struct explain *x, const struct insn_loc *place, const struct timeline_point *at, uint8_t value[8])
@@ -194,9 +279,9 @@ static int tell(struct explain *x, const struct history_write *w, const char *na
 	return r;
 }
 
-/* Without what the chain had: `later` has lost the update `earlier`. */
-static int tell_conflict(struct explain *x, const struct explain_compared *c, const struct history_write *later,
-			 const struct history_write *earlier, bool stale, struct err *e)
+/* The two steps, after what the chain has. */
+static int tell_both(struct explain *x, const struct explain_compared *c, const struct history_write *later,
+		     const struct history_write *earlier, bool stale, struct err *e)
 {
 	cleanup_free char *first = NULL, *second = NULL;
 
@@ -210,15 +295,35 @@ static int tell_conflict(struct explain *x, const struct explain_compared *c, co
 		first = str_fmt("thread %u took back here what it had changed of %s before", later->thread, c->name);
 		second =
 			str_fmt("thread %u set %s here, after thread %u had changed it and before that thread took the "
-				"change back: the first change is lost",
+				"change back",
 				earlier->thread, c->name, later->thread);
 	}
-	strv_fini(&x->notes); /* they are about the steps that go */
-	explain_cut(x, 1);
+	return tell(x, later, c->name, first, e) || tell(x, earlier, c->name, second, e) ? -1 : 0;
+}
+
+/* In the place of what the chain had: `later` has lost the update `earlier`, or took back what that had replaced. */
+static int tell_conflict(struct explain *x, const struct explain_compared *c, const struct history_write *later,
+			 const struct history_write *earlier, bool stale, struct err *e)
+{
+	struct strv notes = x->notes; /* they are about the steps that go */
+	size_t before = x->chain.n;
+
 	explain_reopen(x);
-	if (tell(x, later, c->name, first, e) || tell(x, earlier, c->name, second, e))
+	x->notes = (struct strv){0};
+	if (tell_both(x, c, later, earlier, stale, e)) {
+		explain_cut(x, before);
+		strv_fini(&x->notes);
+		x->notes = notes;
 		return -1;
-	explain_end(x, END_LOST_UPDATE, "two threads changed the value at the same time");
+	}
+	strv_fini(&notes);
+	while (before > 1)
+		explain_drop(x, --before);
+	if (stale)
+		explain_end(x, END_LOST_UPDATE, "two threads changed the value at the same time");
+	else
+		explain_end(x, END_LOST_UPDATE, "the value was set while the change of thread %u was part of it",
+			    later->thread);
 	x->found = true;
 	return 0;
 }
@@ -232,18 +337,22 @@ static uint64_t number_of(const uint8_t v[8], unsigned len)
 	return len < 8 ? (uint64_t)((int64_t)(n << (64 - len * 8)) >> (64 - len * 8)) : n;
 }
 
-/* To the write before the current state. 0; 1: there is none, or it is not known; -1. */
-static int to_write(struct explain *x, const struct explain_compared *c, struct history_write *w, struct err *e)
+/*
+ * To the write before the current state. birth: what is written when the memory's block is allocated; 0: it is in none.
+ * 0; 1: there is no write, or it is not known; -1.
+ */
+static int to_write(struct explain *x, const struct explain_compared *c, uint64_t birth, struct history_write *w,
+		    struct err *e)
 {
 	uint8_t after[8];
-	bool ignored;
+	bool is_birth;
 	int r;
 
 	if (!flow_read(x, NULL, &c->place, after))
 		return 1;
-	r = flow_last_write(x, c->place.addr, c->place.len, 0, &ignored, e);
+	r = flow_last_write(x, c->place.addr, c->place.len, birth, &is_birth, e);
 	explain_reopen(x);
-	if (r)
+	if (r || is_birth)
 		return r < 0 ? -1 : 1;
 	if (cursor_where(&x->t, &w->at, e))
 		return -1;
@@ -255,8 +364,8 @@ static int to_write(struct explain *x, const struct explain_compared *c, struct 
 }
 
 /*
- * w: the last writes, the latest first. Has the thread of the latest changed its own value twice, and another one set
- * it in between? 1; 0; -1.
+ * w: the last writes, the latest first. Has the thread of the latest changed the variable's own value twice, and
+ * another one certainly set it in between, without which the condition would have been met? 1; 0; -1.
  */
 static int is_reset(struct explain *x, const struct explain_compared *c, const struct history_write w[3], struct err *e)
 {
@@ -264,23 +373,40 @@ static int is_reset(struct explain *x, const struct explain_compared *c, const s
 		return 0;
 	for (unsigned k = 0; k < 3; k++) {
 		struct history_read read = {.place = &c->place};
-		int got = is_update(x, &w[k], &read, e);
+		int got = source_of(x, &w[k], &read, e);
 
-		if (got < 0 || got == (k == 1))
+		if (k == 1 && got == NOT_KNOWN)
+			got = source_of_filling(x, &w[k], &read, e);
+		if (got < 0 || got != (k == 1 ? NOT_FROM_IT : FROM_IT) || read.other)
 			return got < 0 ? -1 : 0;
 	}
-	return 1;
+	return would_hold(x, c, w[2].change, e);
+}
+
+/* Was `later` made only of what was there before `earlier`, and would the condition have been met with that? 1; 0; -1.
+ */
+static int is_stale(struct explain *x, const struct explain_compared *c, const struct history_write *later,
+		    const struct history_write *earlier, struct err *e)
+{
+	struct history_read read = {.place = &c->place};
+	int got = source_of(x, later, &read, e);
+
+	if (got != FROM_IT || read.same)
+		return got < 0 ? -1 : 0;
+	return would_hold(x, c, earlier->change, e);
 }
 
 static int search(struct explain *x, const struct explain_compared *c, struct err *e)
 {
 	struct history_write w[3] = {0}, later = {0};
+	struct object block = {0};
 	unsigned checked = 0;
 
+	inspect_block(cursor_memory(&x->t), c->place.addr, &block);
+
 	for (unsigned n = 0; n < WRITES && checked < CHECKED; n++) {
-		struct history_read read = {.place = &c->place};
 		struct history_write earlier;
-		int got = to_write(x, c, &earlier, e);
+		int got = to_write(x, c, block.header, &earlier, e);
 
 		if (got)
 			return got;
@@ -293,11 +419,9 @@ static int search(struct explain *x, const struct explain_compared *c, struct er
 		}
 		if (n && later.thread != earlier.thread) {
 			checked++;
-			got = is_update(x, &later, &read, e);
-			if (got < 0)
-				return -1;
-			if (got && memcmp(read.value, later.was, c->place.len))
-				return tell_conflict(x, c, &later, &earlier, true, e);
+			got = is_stale(x, c, &later, &earlier, e);
+			if (got)
+				return got < 0 ? -1 : tell_conflict(x, c, &later, &earlier, true, e);
 		}
 		later = earlier;
 		if (cursor_goto_point(&x->t, &earlier.at, e))
@@ -313,7 +437,8 @@ int flow_lost_before(struct explain *x, struct err *e)
 	uint64_t until = x->until;
 	int r = 1;
 
-	if (!x->ncompared || x->end == END_LOST_UPDATE || x->end == END_LATE || !img || img->nthreads < 2)
+	if (!x->ncompared || !x->compared_at.pc || x->end == END_LOST_UPDATE || x->end == END_LATE || !img ||
+	    img->nthreads < 2)
 		return 0;
 	for (unsigned k = 0; k < x->ncompared && r > 0; k++) {
 		struct timeline_point at = x->compared_at;

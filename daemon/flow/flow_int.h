@@ -80,6 +80,8 @@ struct flow_copy {
 	struct timeline_point entry; /* in front of its first instruction */
 	uint64_t dest, source, len;
 };
+/* p: stands in a function of libc's that fills memory. */
+bool flow_is_filling(const struct inspect *p);
 /* GDB is attached at `here`, in such a function. The cursor stands where it stood. */
 int flow_copy_at(struct explain *x, const struct timeline_point *here, struct flow_copy *c, struct err *e);
 

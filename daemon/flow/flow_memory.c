@@ -162,9 +162,18 @@ static unsigned register_written_by(const struct insn *i, const struct insn_loc 
 	return INSN_NO_REG;
 }
 
+/* Is it all inside of one block that is in use, whose header is whole? */
+static bool is_inside_block(struct inspect *p, uint64_t addr, uint64_t len)
+{
+	struct object o;
+
+	return inspect_block(p->copy, addr, &o) && !o.freed && addr >= o.lo && addr + len <= o.lo + o.len;
+}
+
 /*
- * The write went to another block of the heap than the one that the address was computed from: that is what it was
- * meant for. 1; 0: it was not so; -1.
+ * The write went past the end of the block of the heap that the address was computed from, which is what it was meant
+ * for, and over the header of the next one, if not before. What writes just to another block may have the way to that
+ * from the first one, as pointers have that are relative. 1; 0: it was not so; -1.
  */
 static int misses_block(struct flow *f, struct inspect *p, const struct insn *i, const struct flow_copy *copy,
 			struct aim *aim, struct err *e)
@@ -179,7 +188,7 @@ static int misses_block(struct flow *f, struct inspect *p, const struct insn *i,
 		return -1;
 	aim->member = false;
 	return inspect_block(p->copy, base, &aim->meant) && base < aim->meant.lo + aim->meant.len &&
-	       f->l.addr >= aim->meant.lo + aim->meant.len;
+	       f->l.addr >= aim->meant.lo + aim->meant.len && !is_inside_block(p, f->l.addr, f->l.len);
 }
 
 /* Was something written that the statement did not mean? FLOW_ENDED: yes, and the chain ends; FLOW_TURNED: yes, and f
@@ -266,7 +275,7 @@ static bool is_arithmetic(struct inspect *p, const char *expr)
 	return is;
 }
 
-static bool is_filling(const struct inspect *p)
+bool flow_is_filling(const struct inspect *p)
 {
 	return p->to_copy && (strstr(inspect_function(p, 0), "memset") || strstr(inspect_function(p, 0), "bzero"));
 }
@@ -356,7 +365,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 				explain_end(x, END_COMPUTED,
 					    "it was written as `%s', a number, and read as another member, an address",
 					    here);
-			if (!x->end && is_filling(&p))
+			if (!x->end && flow_is_filling(&p))
 				explain_end(x, END_COMPUTED, "the statement filled %s", name);
 			if (x->end)
 				got = FLOW_ENDED;
