@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* exited.c: programs that ended with an exit status that means a failure. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,58 @@ static char *returned(const struct inspect *p, bool constant)
 	return expr;
 }
 
+static const char *const exiting[] = {"exit", "_exit", "_Exit", "quick_exit", NULL};
+static const char *const exit_alone[] = {"exit", "quick_exit", NULL};
+
+static bool is_letter(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Is there an assignment at s, of any kind? */
+static bool assigns_at(const char *s)
+{
+	if ((s[0] == '+' || s[0] == '-') && s[1] == s[0])
+		return true;
+	return s[0] == '=' && s[1] != '=' && !strchr("=!", s[-1]) && (!strchr("<>", s[-1]) || s[-2] == s[-1]);
+}
+
+/*
+ * Does the line set a variable, and does nothing in it return or end the program? A check that gives the status away at
+ * once, in a return or as an argument, is the failure itself. Conditions in front of the statement set nothing.
+ */
+static bool only_sets(const char *line)
+{
+	cleanup_free char *text = str_fmt("  %s", line); /* two blanks: assigns_at looks back */
+	bool sets = false;
+
+	condition_strip(text);
+	for (const char *s = text + 2; *s; s++) {
+		const char *end = s;
+
+		sets |= assigns_at(s);
+		while (is_letter(*end))
+			end++;
+		if (end == s)
+			continue;
+		if (!strncmp(s, "return", 6) && end == s + 6)
+			return false;
+		for (size_t k = 0; exiting[k]; k++)
+			if (!strncmp(s, exiting[k], strlen(exiting[k])) && end == s + strlen(exiting[k]))
+				return false;
+		s = end;
+		s += strspn(s, " ");
+		if (*s == '(') {
+			end = inspect_closing(s);
+			if (!end)
+				return false;
+			s = end;
+		}
+		s--;
+	}
+	return sets;
+}
+
 /*
  * The chain ends at the statement `last`, of which nothing is known but the condition around it: that is told. 0; 1:
  * there is none, or its branch is not met; -1.
@@ -43,7 +96,7 @@ static int tell_condition(struct explain *x, const struct timeline_point *last, 
 	struct condition c = {0};
 	struct inspect p = {0};
 	const char *text;
-	bool returns;
+	bool sets;
 	int r;
 
 	if (cursor_goto_point(&x->t, last, e) || inspect_open(&p, x, e)) {
@@ -51,7 +104,7 @@ static int tell_condition(struct explain *x, const struct timeline_point *last, 
 		return -1;
 	}
 	text = json_string_value(json_object_get(p.location, "text"));
-	returns = text && strstr(text, "return");
+	sets = text && only_sets(text);
 	condition_at(&p, p.user, condition_around, &c);
 	inspect_close(&p);
 	r = c.text && !c.chooses && !c.lost ? because_to_branch(x, &c, e) : 1;
@@ -63,7 +116,7 @@ static int tell_condition(struct explain *x, const struct timeline_point *last, 
 	inspect_close(&p);
 	/* the check that ends the program with that status is the failure itself */
 	if (!r)
-		explain_end(x, returns ? END_UNKNOWN : END_DECIDED, "why that was so is not known");
+		explain_end(x, sets ? END_DECIDED : END_UNKNOWN, "why that was so is not known");
 	condition_fini(&c);
 	return r;
 }
@@ -101,9 +154,6 @@ static int why_status(struct explain *x, struct err *e)
 		explain_end_instead(x, end, "%s", text);
 	return 0;
 }
-
-static const char *const exiting[] = {"exit", "_exit", "_Exit", "quick_exit", NULL};
-static const char *const exit_alone[] = {"exit", "quick_exit", NULL};
 
 /* Goes back to the call by which the program, or main's caller, ended it. As to_entry. */
 static int to_exit(struct explain *x, struct err *e)
