@@ -204,8 +204,8 @@ static bool too_large_argument(struct inspect *p, const struct user_regs_struct 
 		if (inspect_number(p, p->user, arg, &named) && named == v && inspect_number(p, p->user, size, &len) &&
 		    inspect_block(p->copy, v, &o) && o.len && len > 1 && v + len > o.lo + o.len) {
 			*l = (struct insn_loc){.where = INSN_IN_REG, .reg = arguments[k], .len = 8};
-			buf_addf(words, "its argument `%s' points to %s, which is too small for its %llu bytes", arg,
-				 o.name, (unsigned long long)len);
+			buf_addf(words, "its argument `%s' points to %s, which is smaller than its type, of %llu bytes",
+				 arg, o.name, (unsigned long long)len);
 			return true;
 		}
 		if (*s == ')')

@@ -178,6 +178,24 @@ const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_str
 	return best;
 }
 
+/* `wrong` is followed. Where the other operand is no address and no offset either, says that it may be as wrong. */
+static void note_other(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o,
+		       const struct insn_loc *wrong)
+{
+	const struct insn_loc *other = &o->from[wrong == &o->from[0]];
+	uint8_t bytes[8];
+	uint64_t v;
+
+	if (f->trial || o->n != 2 || !flow_read(f->x, r, other, bytes))
+		return;
+	v = number_of(bytes, other->len);
+	if (magnitude(v) >= LARGE && !is_mapped(f, v))
+		explain_note(f->x,
+			     "the address was computed of two numbers, of which neither is one: the chain follows the "
+			     "first, and the other, 0x%llx, may be as wrong",
+			     (unsigned long long)v);
+}
+
 /* *l, which the instruction in front of which it stands has written, comes from `from`. */
 int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct insn_loc *from, bool exactly)
 {
@@ -320,6 +338,7 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 	case INSN_COMPUTES:
 		wrong = flow_wrong_one(f, r, o);
 		if (wrong) {
+			note_other(f, r, o, wrong);
 			f->derived = true;
 			return flow_go_on(f, r, wrong, false);
 		}
