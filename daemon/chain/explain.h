@@ -31,8 +31,8 @@ struct explain_ways {
 	int (*timed_out)(struct explain *x, struct err *e); /* vain.h */
 	int (*closed)(struct explain *x, struct err *e); /* descriptor.h */
 	bool (*begins_empty)(struct flow *f); /* flow_int.h */
-	bool (*is_update)(struct explain *x, const struct insn_loc *place, const struct timeline_point *at,
-			  uint8_t value[8]); /* flow.h */
+	bool (*is_stale)(struct explain *x, const struct insn_loc *place, const struct timeline_point *at,
+			 const uint8_t was[8]); /* flow.h */
 };
 
 /* A write that went past the end of [lo, lo + len): the last of so many steps. steps 0: there is none. */

@@ -300,7 +300,7 @@ static uint32_t default_process(const json_t *params, const struct rec *rec, uin
 }
 
 static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain, flow_begins_empty,
-					 flow_is_update};
+					 flow_is_stale};
 
 /* x is about the recorded process. 0: the chain has a step at that position, and the one of flow_tell_giver. */
 static int look_at(struct explain *x, const char *position, uint64_t block, struct err *e)

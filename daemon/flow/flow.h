@@ -87,11 +87,12 @@ int flow_tell_count(struct inspect *p, const struct object *o, uint64_t held, st
 /* flow_history.c: notes the variables that the condition compares, of a frame of p, for flow_lost_before. */
 void flow_note_compared(struct inspect *p, int level, const char *expr);
 /*
- * Does the instruction at `at` write to the place what was made of the value that was there, perhaps by way of
- * variables on the stack, and are there several threads? value: what was read. The cursor may stand anywhere
- * afterwards.
+ * Does the instruction at `at` write to the place what was made of an earlier value of it, perhaps by way of variables
+ * on the stack, and of no value as it was in front of the write; and are there several threads? The cursor may stand
+ * anywhere afterwards.
  */
-bool flow_is_update(struct explain *x, const struct insn_loc *place, const struct timeline_point *at, uint8_t value[8]);
+bool flow_is_stale(struct explain *x, const struct insn_loc *place, const struct timeline_point *at,
+		   const uint8_t was[8]);
 /*
  * The chain has ended. Has a variable that was noted lost an update of a thread before that? Then the chain leads there
  * instead. Else it stays as it was. 0; -1. The cursor may stand anywhere afterwards.

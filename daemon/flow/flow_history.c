@@ -253,16 +253,18 @@ static int would_hold(struct explain *x, const struct explain_compared *c, uint6
 	return r;
 }
 
-bool flow_is_update(struct explain *x, const struct insn_loc *place, const struct timeline_point *at, uint8_t value[8])
+bool flow_is_stale(struct explain *x, const struct insn_loc *place, const struct timeline_point *at,
+		   const uint8_t was[8])
 {
 	struct history_read read = {.place = place};
 	struct history_write w = {.at = *at};
 	struct err ignored;
 	const struct rec_image *img = rec_image(x->rec, x->process, &ignored);
-	bool is = img && img->nthreads > 1 && is_update(x, &w, &read, &ignored) == 1;
+	bool is;
 
+	memcpy(w.was, was, sizeof(w.was));
+	is = img && img->nthreads > 1 && source_of(x, &w, &read, &ignored) == FROM_IT && !read.same;
 	explain_reopen(x);
-	memcpy(value, read.value, sizeof(read.value));
 	return is;
 }
 

@@ -399,7 +399,7 @@ int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e)
 	explain_reopen(x);
 	if (!lost && f->l.len <= 8) {
 		l = (struct insn_loc){.where = INSN_IN_MEM, .addr = f->last, .len = f->l.len};
-		lost = x->ways->is_update(x, &l, &f->stored, value) && memcmp(value, f->was, l.len);
+		lost = x->ways->is_stale(x, &l, &f->stored, f->was);
 	}
 	if (lost) {
 		if (cursor_goto_point(&x->t, &f->stored, e))
