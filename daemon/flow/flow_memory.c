@@ -162,24 +162,16 @@ static unsigned register_written_by(const struct insn *i, const struct insn_loc 
 	return INSN_NO_REG;
 }
 
-/* Is it all inside of one block that is in use, whose header is whole? */
-static bool is_inside_block(struct inspect *p, uint64_t addr, uint64_t len)
-{
-	struct object o;
-
-	return inspect_block(p->copy, addr, &o) && !o.freed && addr >= o.lo && addr + len <= o.lo + o.len;
-}
-
 /*
- * The write went past the end of the block of the heap that the address was computed from, which is what it was meant
- * for, and over the header of the next one, if not before. What writes just to another block may have the way to that
- * from the first one, as pointers have that are relative. 1; 0: it was not so; -1.
+ * The write went past the end of the block of the heap that the address was computed from, and not just to another
+ * block, to which it may have the way, as relative pointers do. 1; 0: it was not so; -1.
  */
 static int misses_block(struct flow *f, struct inspect *p, const struct insn *i, const struct flow_copy *copy,
 			struct aim *aim, struct err *e)
 {
 	unsigned reg = p->to_copy ? INSN_RDI : register_written_by(i, &f->l);
 	const struct timeline_point *at = p->to_copy ? &copy->entry : &p->at;
+	struct object o;
 	uint64_t base;
 
 	if (f->trial || !flow_is_heap(f->l.addr) || reg == INSN_NO_REG || !at->pc || !at->hits)
@@ -187,8 +179,10 @@ static int misses_block(struct flow *f, struct inspect *p, const struct insn *i,
 	if (flow_base_of_sum(f, at, reg, &base, e))
 		return -1;
 	aim->member = false;
+	if (inspect_block(p->copy, f->l.addr, &o) && !o.freed && f->l.addr + f->l.len <= o.lo + o.len)
+		return 0;
 	return inspect_block(p->copy, base, &aim->meant) && base < aim->meant.lo + aim->meant.len &&
-	       f->l.addr >= aim->meant.lo + aim->meant.len && !is_inside_block(p, f->l.addr, f->l.len);
+	       f->l.addr >= aim->meant.lo + aim->meant.len;
 }
 
 /* Was something written that the statement did not mean? FLOW_ENDED: yes, and the chain ends; FLOW_TURNED: yes, and f
