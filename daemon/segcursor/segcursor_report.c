@@ -17,11 +17,9 @@
 #include "rlog/report.h"
 #include "segcursor/segcursor_int.h"
 #include "segcursor/segcursor_native.h"
+#include "segcursor/segcursor_report_map.h"
 #include "trace/blocked.h"
 
-#define FULL (512u << 10) /* bytes of the report, at which it is read: few enough to stay in the processor's cache */
-#define KEEP_FREE (1u << 20) /* and besides, for entries that are made between two checks of whether it is full */
-#define ROOM (FULL + KEEP_FREE)
 /* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
  * gone past it. */
 #define PAST_TIMES 100
@@ -51,83 +49,6 @@ static bool waits_in_vain(void *ctx)
 	return g->asleep >= ASLEEP_MAX;
 }
 
-/* Maps memory at exactly this address in the copy. 0: a limit of the program's own may forbid it. */
-static int map_at(struct reporting *g, struct trace *t, uint64_t at, uint64_t bytes, struct err *e)
-{
-	const uint64_t args[6] = {at,
-				  bytes,
-				  PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-				  (uint64_t)-1,
-				  0};
-	int64_t ret;
-
-	return trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e) ? -1 : (uint64_t)ret == at;
-}
-
-/* Which accesses are to have entries. */
-static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
-{
-	struct segcur_report *r = g->r;
-	int is;
-
-	r->filter = REPORT_ALL;
-	if (g->onlys)
-		r->filter = REPORT_ONLY;
-	if (r->ops->sort && !g->brief && !r->every && !g->onlys &&
-	    g->in->seg.t->ctl->report_filters >= REPORT_FILTERS_NEW) {
-		is = segcur_known_map(&r->known, t, g->in->seg.gadget, e);
-		r->filter = is > 0 ? REPORT_NEW : REPORT_ALL;
-		return is < 0 ? -1 : 0;
-	}
-	r->above |= g->in->seg.thread >= REPORT_HEAP_THREADS;
-	if (g->onlys || !r->ops->shadow || r->every || r->above || !g->in->seg.t->ctl->report_filters)
-		return 0;
-	is = map_at(g, t, REPLAY_SHADOW_ADDR, REPORT_SHADOW_BYTES, e);
-	if (is > 0)
-		is = map_at(g, t, REPLAY_KNOWN_ADDR, sizeof(struct replay_calls), e);
-	if (is > 0)
-		is = r->ops->shadow(r->ctx, t, REPLAY_SHADOW_ADDR, e);
-	r->filter = is ? REPORT_SHADOW : REPORT_HEAP;
-	return is < 0 ? -1 : 0;
-}
-
-static int map_report(struct reporting *g, struct trace *t, struct err *e)
-{
-	size_t word_bytes = g->r->words * sizeof(*g->r->word), codes = g->code.n + REPORT_CODES_SPARE;
-	uint64_t bytes = ROOM + word_bytes + codes * sizeof(struct replay_report_code);
-	uint64_t word = g->in->seg.t->ctl->report_addr;
-	struct replay_report head;
-	/* at this address it is ignored by comparisons of states, and in no mapping's way */
-	int is = choose_filter(g, t, e) ? -1 : map_at(g, t, REPLAY_REPORT_ADDR, bytes, e);
-
-	if (is <= 0)
-		return is ? -1 : err_set(e, ERR_HOST, "no memory in the copy %d", (int)t->pid);
-	g->at = REPLAY_REPORT_ADDR;
-	head = (struct replay_report){.cur = g->at + sizeof(head),
-				      .full = g->at + FULL,
-				      .end = g->at + ROOM,
-				      .every = g->r->every,
-				      .args = g->r->args && !g->onlys,
-				      .loaded_lo = g->r->loaded && !g->onlys ? g->in->visibility.libc.lo : 0,
-				      .loaded_hi = g->r->loaded && !g->onlys ? g->in->visibility.libc.hi : 0,
-				      .filter = g->r->filter,
-				      .words = g->r->words,
-				      .word_at = g->at + ROOM,
-				      .called_sp = g->r->called_sp,
-				      .codes_max = codes,
-				      .code_at = g->at + ROOM + word_bytes,
-				      .onlys = g->onlys,
-				      .kinds = REPORT_KIND_COUNT};
-	memcpy(head.only, g->only, sizeof(head.only));
-	g->code.report = g->at;
-	return trace_write(t->pid, g->at, &head, sizeof(head), e) ||
-			       trace_write(t->pid, head.word_at, g->r->word, word_bytes, e) ||
-			       trace_write(t->pid, word, &g->at, sizeof(g->at), e)
-		       ? -1
-		       : 0;
-}
-
 /* Takes the entries out; the copy can go on then. */
 static int take(struct reporting *g, struct trace *t, struct err *e)
 {
@@ -138,7 +59,7 @@ static int take(struct reporting *g, struct trace *t, struct err *e)
 	if (trace_read(t->pid, g->at, &head, sizeof(head), e))
 		return -1;
 	bytes = head.cur - first;
-	if (bytes > ROOM)
+	if (bytes > SEGCUR_REPORT_ROOM)
 		return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
 	g->r->lost += head.lost;
 	g->r->accesses += g->onlys ? 0 : head.accesses;
@@ -530,7 +451,7 @@ static int pass(struct reporting *g, struct err *e)
 {
 	struct trace *t = &g->in->base;
 
-	return map_report(g, t, e) || program_code_forbid(&g->code, t, g->in->seg.gadget, false, e) ||
+	return segcur_report_map(g, t, e) || program_code_forbid(&g->code, t, g->in->seg.gadget, false, e) ||
 			       prepare_walk(g, e) || go_through(g, t, e)
 		       ? -1
 		       : 0;
