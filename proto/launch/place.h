@@ -34,6 +34,8 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
+#include "launch/place_text.h"
+
 #define PLACE_UNIT (1ull << 40)
 #define PLACE_TASK_END 0x7ffffffff000ull
 #define PLACE_KERNELS 0x800000000000ull /* what place_top_of gives where the kernel chose, without randomisation */
@@ -121,14 +123,6 @@ static inline int place_write(struct place *p, uint64_t at, const void *from, ui
 	return 0;
 }
 
-static inline int place_starts(const char *s, const char *with)
-{
-	while (*with)
-		if (*s++ != *with++)
-			return 0;
-	return 1;
-}
-
 /* /proc/PID/NAME into text, with a 0 after it. Its length, or -1. */
 static inline long place_file(struct place *p, const char *name)
 {
@@ -152,19 +146,6 @@ static inline long place_file(struct place *p, const char *name)
 	place_call(SYS_close, fd, 0, 0, 0, 0);
 	p->text[n] = 0;
 	return r ? place_fail(p, "its files in /proc cannot be read") : n;
-}
-
-static inline uint64_t place_number(const char **s, unsigned base)
-{
-	uint64_t v = 0;
-
-	for (;; ++*s) {
-		unsigned c = (unsigned char)**s, d = c - '0' < 10 ? c - '0' : c - 'a' < 6 ? c - 'a' + 10 : 99;
-
-		if (d >= base)
-			return v;
-		v = v * base + d;
-	}
 }
 
 static inline int place_kind(const char *name, uint64_t lo)
