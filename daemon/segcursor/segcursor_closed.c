@@ -5,7 +5,10 @@
  * of them there, and a single step takes 30 us. So the copy runs to the functions' return, with breakpoints of the
  * processor's at that and at the call of signal handlers; nothing is written into its text.
  */
+#include <inttypes.h>
+
 #include "segcursor/segcursor_int.h"
+#include "trace/blocked.h"
 #include "visibility/shim_frames.h"
 
 #define RETURN_SLOT 0u
@@ -29,22 +32,44 @@ static bool closed_code(const struct segcur *in, struct text *code)
 	       !in->goal;
 }
 
+#define STALLED_SLICES 40u
+
+/* Nothing has stopped it for a slice. It waits for another thread, which a copy lacks, if it does so for some of them.
+ */
+static int check_stall(const struct segcur *in, struct trace *t, unsigned *asleep, struct err *e)
+{
+	struct user_regs_struct r;
+	uint64_t futex;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	*asleep = blocked_in(&r, &futex) ? *asleep + 1 : 0;
+	return *asleep < STALLED_SLICES
+		       ? 0
+		       : err_set(e, ERR_INTERNAL, "thread %u does not get from event %" PRIu64 " to the next",
+				 in->seg.thread, in->n);
+}
+
 /* Goes on for a slice. 1: it has stopped for s, which is something else than the segment's end. */
-static int run_slice(struct segcur *in, struct trace *t, struct trace_stop *s, struct stop *stop, struct err *e)
+static int run_slice(struct segcur *in, struct trace *t, unsigned *asleep, struct trace_stop *s, struct stop *stop,
+		     struct err *e)
 {
 	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
-	bool over = false;
+	bool over = false, late;
 
 	if (segcur_is_given_up(in, 1))
 		return err_set(e, ERR_CANCELLED, "interrupted");
 	if (trace_cont(t, 0, &slice, s, e))
 		return -1;
+	late = s->why == TRACE_TIMEOUT; /* a hit of the end may be missed */
 	if (s->why == TRACE_EXITED)
 		over = true;
-	else if (s->slots & 1u << END_SLOT && segment_is_over(&in->seg, t->pid, &over, e))
+	else if ((late || s->slots & 1u << END_SLOT) && segment_is_over(&in->seg, t->pid, &over, e))
 		return -1;
 	if (over)
 		stop->kind = STOP_OVER;
+	else if (late && check_stall(in, t, asleep, e))
+		return -1;
 	return s->why == TRACE_SIGNAL || s->slots & ~(1u << END_SLOT);
 }
 
@@ -52,6 +77,7 @@ static int run_slice(struct segcur *in, struct trace *t, struct trace_stop *s, s
 static int run_to(struct segcur *in, struct trace *t, uint64_t to, int *sig, struct stop *stop, struct err *e)
 {
 	struct trace_stop s = {0};
+	unsigned asleep = 0;
 	int r = 0;
 
 	*stop = (struct stop){0};
@@ -59,7 +85,7 @@ static int run_to(struct segcur *in, struct trace *t, uint64_t to, int *sig, str
 	    trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e))
 		return -1;
 	while (!r && !stop->kind)
-		r = run_slice(in, t, &s, stop, e);
+		r = run_slice(in, t, &asleep, &s, stop, e);
 	if (r < 0)
 		return -1;
 	/* the instruction of a fault is executed again by the next step, which reports it */

@@ -14,7 +14,7 @@
  * when it is ready: until then, what it does would change the original's control page. The threads' TIDs, and where
  * their entries are, stay known in it, to say which one has a lock.
  */
-static _Noreturn void snap_child(void)
+static _Noreturn void snap_child(long worker)
 {
 	static uint32_t never;
 	uint64_t len = (sizeof(*G.ctl) + 4095) & ~4095ul;
@@ -29,8 +29,11 @@ static _Noreturn void snap_child(void)
 		__builtin_memcpy(own->tid, shared->tid, sizeof(own->tid));
 		waits_tell();
 	}
-	if (own->flags & REPLAY_F_OTHER_PIDS) /* no PID namespace ends with the worker */
+	if (shared->flags & REPLAY_F_OTHER_PIDS) { /* no PID namespace ends with the worker */
 		raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
+		if (raw0(SYS_getppid) != worker)
+			raw1(SYS_exit_group, 1);
+	}
 	alias_own_take(alias_own_make());
 	G.mode = SHIM_OFF;
 	/* a session of its own: else it keeps the original's PID in use as its session's */
@@ -47,12 +50,12 @@ static _Noreturn void snap_child(void)
 long turn_snap(struct replay_ctl *c)
 {
 	/* CLONE_PARENT: the worker is the copy's parent, this process has no child */
-	long pid;
+	long pid, worker = raw0(SYS_getppid);
 
 	c->cmd_result = 0;
 	pid = raw6(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
 	if (pid == 0)
-		snap_child();
+		snap_child(worker);
 	while (pid > 0 && __atomic_load_n(&c->cmd, __ATOMIC_SEQ_CST) == REPLAY_CMD_SNAP)
 		raw_futex_wait(&c->cmd, REPLAY_CMD_SNAP);
 	return pid > 0 && c->cmd_result < 0 ? c->cmd_result : pid;
