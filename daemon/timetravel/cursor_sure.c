@@ -65,6 +65,23 @@ static bool agrees(const struct cursor *t, const struct stop *stop, const struct
 	return true;
 }
 
+/* Where the attempts have stopped. */
+struct attempts {
+	struct mark at[TRIES + 1];
+	unsigned n;
+};
+
+/* Has an earlier attempt stopped there? Else it is noted. */
+static bool stopped_there(struct attempts *a, const struct mark *at)
+{
+	for (unsigned k = 0; k < a->n; k++)
+		if (mark_same(&a->at[k], at))
+			return true;
+	if (a->n < sizeof(a->at) / sizeof(a->at[0]))
+		a->at[a->n++] = *at;
+	return false;
+}
+
 static int no_two_agree(unsigned tries, struct err *e)
 {
 	return err_set(e, ERR_INTERNAL,
@@ -124,11 +141,12 @@ static bool is_for_twice(struct cursor *t, const struct stop *stop, uint64_t fro
 
 int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e)
 {
-	struct mark from, at = {0}, before = {0};
+	struct attempts attempts = {0};
+	struct mark from, at = {0};
 	struct trace_budget budget;
 	struct breaks_words here;
 	struct err why;
-	bool exact, again = false; /* `before` is what the search before this one found */
+	bool exact;
 
 	if (!has_words(t) || cursor_is_hidden(t, &why) || mark_take(t, &from, &why))
 		return cursor_back_continue_few(t, stop, e);
@@ -146,7 +164,7 @@ int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e
 			return r;
 		if (!r && mark_take(t, &at, e))
 			return -1;
-		if (!r && again && mark_same(&at, &before))
+		if (!r && stopped_there(&attempts, &at))
 			return 0;
 		if (tries == TRIES)
 			return no_two_agree(tries, e);
@@ -155,8 +173,6 @@ int cursor_back_continue_sure(struct cursor *t, struct stop *stop, struct err *e
 			return -1;
 		if (!exact)
 			return r ? -1 : sure ? go_back_to(t, &at, stop, e) : not_again(e);
-		again = !r;
-		before = at;
 	}
 }
 
@@ -257,7 +273,8 @@ static int go_to_begin(struct cursor *t, const struct forth *f, bool *exact, str
 
 static int forth_sure(struct cursor *t, struct forth *f, struct stop *stop, struct err *e)
 {
-	struct mark at = {0}, before = {0};
+	struct attempts attempts = {0};
+	struct mark at = {0};
 	struct trace_budget budget;
 	struct err why;
 	bool exact;
@@ -278,7 +295,7 @@ static int forth_sure(struct cursor *t, struct forth *f, struct stop *stop, stru
 			return 0;
 		if (mark_take(t, &at, e))
 			return -1;
-		if (tries > 1 && mark_same(&at, &before))
+		if (stopped_there(&attempts, &at))
 			return 0;
 		if (tries > TRIES)
 			return no_two_agree(tries, e);
@@ -290,7 +307,6 @@ static int forth_sure(struct cursor *t, struct forth *f, struct stop *stop, stru
 		}
 		if (!exact)
 			return sure ? go_back_to(t, &at, stop, e) : not_again(e);
-		before = at;
 	}
 }
 
