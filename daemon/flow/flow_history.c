@@ -253,17 +253,25 @@ static int would_hold(struct explain *x, const struct explain_compared *c, uint6
 	return r;
 }
 
+/* Does the write make the value only of what the variable was before it was as in front of the write? 1; 0; -1. */
+static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w, struct err *e)
+{
+	struct history_read read = {.place = place};
+	int got = source_of(x, w, &read, e);
+
+	return got < 0 ? -1 : got == FROM_IT && !read.same;
+}
+
 bool flow_is_stale(struct explain *x, const struct insn_loc *place, const struct timeline_point *at,
 		   const uint8_t was[8])
 {
-	struct history_read read = {.place = place};
 	struct history_write w = {.at = *at};
 	struct err ignored;
 	const struct rec_image *img = rec_image(x->rec, x->process, &ignored);
 	bool is;
 
 	memcpy(w.was, was, sizeof(w.was));
-	is = img && img->nthreads > 1 && source_of(x, &w, &read, &ignored) == FROM_IT && !read.same;
+	is = img && img->nthreads > 1 && is_of_older(x, place, &w, &ignored) == 1;
 	explain_reopen(x);
 	return is;
 }
@@ -390,12 +398,9 @@ static int is_reset(struct explain *x, const struct explain_compared *c, const s
 static int is_stale(struct explain *x, const struct explain_compared *c, const struct history_write *later,
 		    const struct history_write *earlier, struct err *e)
 {
-	struct history_read read = {.place = &c->place};
-	int got = source_of(x, later, &read, e);
+	int got = is_of_older(x, &c->place, later, e);
 
-	if (got != FROM_IT || read.same)
-		return got < 0 ? -1 : 0;
-	return would_hold(x, c, earlier->change, e);
+	return got != 1 ? got : would_hold(x, c, earlier->change, e);
 }
 
 static int search(struct explain *x, const struct explain_compared *c, struct err *e)

@@ -230,17 +230,15 @@ int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *
 	return 0;
 }
 
-/* A slice has passed without a hit. *asleep: at how many such ends in a row it waited; what waits for a processor does
- * not. */
-static int check_stall(struct segment *s, unsigned *asleep, struct err *e)
+int segment_check_stall(const struct segment *s, struct trace *t, unsigned most, unsigned *asleep, struct err *e)
 {
 	struct user_regs_struct r;
 	uint64_t futex;
 
-	if (trace_get_regs(&s->held, &r, e))
+	if (trace_get_regs(t, &r, e))
 		return -1;
 	*asleep = blocked_in(&r, &futex) ? *asleep + 1 : 0;
-	if (*asleep < STALLED_SLICES)
+	if (*asleep < most)
 		return 0;
 	return err_set(e, ERR_INTERNAL, "thread %u does not get from event %llu to the next", s->thread,
 		       (unsigned long long)s->n);
@@ -281,7 +279,7 @@ int segment_next(struct segment *s, uint64_t pc, struct err *e)
 			return -1;
 		if (over)
 			return SEGMENT_OVER;
-		if (stop.why == TRACE_TIMEOUT && check_stall(s, &asleep, e))
+		if (stop.why == TRACE_TIMEOUT && segment_check_stall(s, &s->held, STALLED_SLICES, &asleep, e))
 			return -1;
 	}
 }

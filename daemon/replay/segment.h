@@ -61,6 +61,12 @@ int segment_end_tracing(struct err *e);
 int segment_read_turn(pid_t pid, uint64_t *turn, bool *failed, struct err *e);
 /* Has this process (the target or a copy) done event n + 1, or tried to do another one than was recorded? */
 int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *e);
+/*
+ * t, the segment's thread or a copy, has run for some time without a stop. *asleep: how many times in a row it was seen
+ * asleep then (one that waits for a processor is not). After `most` times it is an error: what it waits for does not
+ * come.
+ */
+int segment_check_stall(const struct segment *s, struct trace *t, unsigned most, unsigned *asleep, struct err *e);
 
 enum segment_stop { SEGMENT_HIT = 1, SEGMENT_OVER = 2 };
 /* Goes on to just before the next arrival at pc: enum segment_stop, or -1. Uses slots 0 and 1. */

@@ -5,16 +5,14 @@
  * of them there, and a single step takes 30 us. So the copy runs to the functions' return, with breakpoints of the
  * processor's at that and at the call of signal handlers; nothing is written into its text.
  */
-#include <inttypes.h>
-
 #include "segcursor/segcursor_int.h"
-#include "trace/blocked.h"
 #include "visibility/shim_frames.h"
 
 #define RETURN_SLOT 0u
 #define HANDLERS_SLOT 1u
 #define END_SLOT (TRACE_SLOTS - 1)
 #define SLICE_NS 50000000u /* how often the user is asked whether to stop */
+#define STALLED_SLICES 40u
 #define CALL_MAX 7 /* bytes of a call's instruction */
 
 static bool is_in(const struct text *code, uint64_t pc)
@@ -30,24 +28,6 @@ static bool closed_code(const struct segcur *in, struct text *code)
 	*code = (struct text){c->closed_lo, c->closed_hi};
 	return code->lo < code->hi && visibility_is_shim(&in->visibility, code->lo) && in->visibility.handlers &&
 	       !in->goal;
-}
-
-#define STALLED_SLICES 40u
-
-/* Nothing has stopped it for a slice. It waits for another thread, which a copy lacks, if it does so for some of them.
- */
-static int check_stall(const struct segcur *in, struct trace *t, unsigned *asleep, struct err *e)
-{
-	struct user_regs_struct r;
-	uint64_t futex;
-
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	*asleep = blocked_in(&r, &futex) ? *asleep + 1 : 0;
-	return *asleep < STALLED_SLICES
-		       ? 0
-		       : err_set(e, ERR_INTERNAL, "thread %u does not get from event %" PRIu64 " to the next",
-				 in->seg.thread, in->n);
 }
 
 /* Goes on for a slice. 1: it has stopped for s, which is something else than the segment's end. */
@@ -68,7 +48,7 @@ static int run_slice(struct segcur *in, struct trace *t, unsigned *asleep, struc
 		return -1;
 	if (over)
 		stop->kind = STOP_OVER;
-	else if (late && check_stall(in, t, asleep, e))
+	else if (late && segment_check_stall(&in->seg, t, STALLED_SLICES, asleep, e))
 		return -1;
 	return s->why == TRACE_SIGNAL || s->slots & ~(1u << END_SLOT);
 }

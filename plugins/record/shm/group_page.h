@@ -22,8 +22,8 @@
 #define STARVED_MS 20u /* others took the turn before it for so long: it gets it, whoever could take it earlier */
 #define OBJECT_NS 20000000l /* a wait for an object: others may have died with it */
 #define WAITED 0x80000000u
-#define GIVEN                                                                                                          \
-	0x80000000u /* in owner: the process has been given the turn, but has not taken it yet (it may be stopped) */
+/* In owner: the process has been given the turn, but has not taken it yet (it may be stopped). */
+#define GIVEN 0x80000000u
 
 struct slot {
 	uint32_t pid, tid;
