@@ -7,11 +7,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "chain/condition.h"
-
-static bool is_name(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
+#include "expr/text.h"
 
 /* Does what ends at s, in front of a name and a bracket, make these a call, and not a declaration? */
 static bool begins_call(const char *source, const char *s)
@@ -23,7 +19,7 @@ static bool begins_call(const char *source, const char *s)
 		s--;
 	if (s == source || strchr(";{}()=!&|,?:<>+-/%~", s[-1]))
 		return s > source;
-	for (end = s; s > source && is_name(s[-1]); s--)
+	for (end = s; s > source && text_is_name(s[-1]); s--)
 		;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strlen(words[i]) == (size_t)(end - s) && !strncmp(words[i], s, strlen(words[i])))
@@ -52,7 +48,7 @@ unsigned condition_calls_in(const char *text, const char *function)
 	for (const char *s = source; n && (s = strstr(s, function)); s += n) {
 		const char *next = s + n + strspn(s + n, " ");
 
-		if (*next != '(' || (s > source && (is_name(s[-1]) || s[-1] == '"')))
+		if (*next != '(' || (s > source && (text_is_name(s[-1]) || s[-1] == '"')))
 			continue;
 		calls += begins_call(source, s) && !is_declared(source, s, next);
 	}
@@ -64,18 +60,18 @@ char *condition_member_set(const char *line)
 	const char *name = line + strspn(line, " \t"), *s = name, *value;
 	size_t n = 0, len;
 
-	while (is_name(name[n]))
+	while (text_is_name(name[n]))
 		n++;
 	s += n;
 	if (!n || isdigit((unsigned char)*name) || strncmp(s, "->", 2))
 		return NULL;
-	for (s += 2; is_name(*s) || *s == '.'; s++)
+	for (s += 2; text_is_name(*s) || *s == '.'; s++)
 		;
 	s += strspn(s, " \t");
 	if (s[0] != '=' || s[1] == '=')
 		return NULL;
 	value = s + 1 + strspn(s + 1, " \t-");
-	for (len = 0; is_name(value[len]); len++)
+	for (len = 0; text_is_name(value[len]); len++)
 		if (islower((unsigned char)value[len]) && !isdigit((unsigned char)*value) &&
 		    strncmp(value, "true;", 5) && strncmp(value, "false;", 6) && strncmp(value, "nullptr;", 8))
 			return NULL;
@@ -99,7 +95,7 @@ char *condition_name_assigned(const char *line)
 		return NULL;
 	for (value++; isspace((unsigned char)*value); value++)
 		;
-	while (is_name(value[n]))
+	while (text_is_name(value[n]))
 		n++;
 	return n && !isdigit((unsigned char)*value) && value[n] == ';' ? xstrndup(value, n) : NULL;
 }

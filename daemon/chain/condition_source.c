@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "expr/text.h"
 
 static void blank(char *s, char *end)
 {
@@ -70,7 +71,7 @@ static bool is_word(const char *s, const char *word)
 {
 	size_t n = strlen(word);
 
-	return !strncmp(s, word, n) && !isalnum((unsigned char)s[n]) && s[n] != '_';
+	return !strncmp(s, word, n) && !text_is_name(s[n]);
 }
 
 static const char *end_of_statement(const char *s);
@@ -273,7 +274,7 @@ static void around(const char *source, int line, unsigned which, struct conditio
 		struct control k = {0};
 		bool is = false;
 
-		if (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_'))
+		if (s > text && text_is_name(s[-1]))
 			continue;
 		if (is_word(s, "if"))
 			is = (which & OF_IFS) && is_in_if(s, at, &k);
@@ -349,7 +350,7 @@ char *condition_good(const struct condition *c)
 
 static const char *skip_word(const char *s)
 {
-	while (isalnum((unsigned char)*s) || *s == '_')
+	while (text_is_name(*s))
 		s++;
 	return s;
 }

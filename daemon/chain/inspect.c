@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "chain/heap_walk.h"
+#include "expr/text.h"
 #include "replay/show.h"
 #include "timetravel/cursor_int.h"
 
@@ -346,11 +347,6 @@ bool inspect_object(struct inspect *p, uint64_t addr, struct object *o)
 
 /* ---- names ---- */
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 const char *inspect_closing(const char *s)
 {
 	char open = *s, close = open == '[' ? ']' : open == '{' ? '}' : ')';
@@ -379,7 +375,7 @@ static const char *more_of(const char *s)
 	else
 		return NULL;
 	s += strspn(s, " ");
-	for (end = s; is_word(*end); end++)
+	for (end = s; text_is_name(*end); end++)
 		;
 	return end > s ? end : NULL;
 }
@@ -406,10 +402,10 @@ static char *in_statement(struct inspect *p, uint64_t addr, unsigned len)
 
 		if (*s == '"')
 			quoted = !quoted;
-		if (quoted || !is_word(*s) || isdigit((unsigned char)*s) ||
-		    (s > text && (is_word(s[-1]) || s[-1] == '.' || s[-1] == '>')))
+		if (quoted || !text_is_name(*s) || isdigit((unsigned char)*s) ||
+		    (s > text && (text_is_name(s[-1]) || s[-1] == '.' || s[-1] == '>')))
 			continue;
-		while (is_word(*end))
+		while (text_is_name(*end))
 			end++;
 		for (const char *next = end; next; next = more_of(next)) {
 			cleanup_free char *expr = xstrndup(s, (size_t)(next - s)), *star = str_fmt("*%s", expr);
@@ -434,9 +430,9 @@ bool inspect_array(struct inspect *p, uint64_t addr, struct object *o)
 	for (const char *s = text; s && *s; s++) {
 		const char *end = s;
 
-		if (!is_word(*s) || isdigit((unsigned char)*s) || (s > text && is_word(s[-1])))
+		if (!text_is_name(*s) || isdigit((unsigned char)*s) || (s > text && text_is_name(s[-1])))
 			continue;
-		while (is_word(*end))
+		while (text_is_name(*end))
 			end++;
 		for (const char *next = end; next; next = more_of(next)) {
 			cleanup_free char *expr = xstrndup(s, (size_t)(next - s)), *cmd = str_fmt("whatis %s", expr),

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "explain/failure.h"
 #include "expr/rewrite.h"
+#include "expr/text.h"
 #include "flow/flow.h"
 #include "replay/show.h"
 #include "timetravel/cursor_int.h"
@@ -430,7 +431,7 @@ static char *with_this(struct inspect *p, int level, const char *expr)
 	for (const char *s = expr; this && *s;) {
 		size_t n = 0;
 
-		while (isalnum((unsigned char)s[n]) || s[n] == '_')
+		while (text_is_name(s[n]))
 			n++;
 		if (n && !isdigit((unsigned char)*s) && s[n] == '(' && !(s > expr && strchr(".>:", s[-1]))) {
 			cleanup_free char *method = str_fmt("sizeof(this->%.*s)", (int)n, s),

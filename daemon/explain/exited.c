@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* exited.c: programs that ended with an exit status that means a failure. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "chain/inspect.h"
 #include "explain/condition_search.h"
 #include "explain/failure.h"
+#include "expr/text.h"
 #include "flow/flow.h"
 #include "timetravel/cursor_int.h"
 
@@ -38,11 +38,6 @@ static char *returned(const struct inspect *p, bool constant)
 static const char *const exiting[] = {"exit", "_exit", "_Exit", "quick_exit", NULL};
 static const char *const exit_alone[] = {"exit", "quick_exit", NULL};
 
-static bool is_letter(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Is there an assignment at s, of any kind? */
 static bool assigns_at(const char *s)
 {
@@ -65,7 +60,7 @@ static bool only_sets(const char *line)
 		const char *end = s;
 
 		sets |= assigns_at(s);
-		while (is_letter(*end))
+		while (text_is_name(*end))
 			end++;
 		if (end == s)
 			continue;

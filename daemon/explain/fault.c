@@ -3,7 +3,6 @@
  * fault.c: faults: an access to memory that is not mapped, a jump to what is no address, a division by zero, a stack
  * overflow.
  */
-#include <ctype.h>
 #include <signal.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "chain/inspect.h"
 #include "explain/condition_search.h"
 #include "explain/failure.h"
+#include "expr/text.h"
 #include "flow/flow.h"
 #include "replay/show.h"
 #include "timetravel/cursor_int.h"
@@ -163,7 +163,7 @@ static const char *arguments_of_call(const struct inspect *p)
 	const char *text = json_string_value(json_object_get(p->location, "text"));
 	const char *s = text ? strstr(text, call) : NULL;
 
-	if (!s || (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_')))
+	if (!s || (s > text && text_is_name(s[-1])))
 		return NULL;
 	s += strlen(call);
 	return strstr(s, call) ? NULL : s;

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "explain/failure.h"
+#include "expr/text.h"
 #include "flow/flow.h"
 #include "replay/show.h"
 #include "replay/stack.h"
@@ -35,7 +36,7 @@ static const char *arguments_in(const char *line, const char *function)
 	cleanup_free char *call = str_fmt("%s(", function);
 
 	for (const char *s = line; s && (s = strstr(s, call)); s += strlen(call))
-		if (s == line || !(isalnum((unsigned char)s[-1]) || s[-1] == '_'))
+		if (s == line || !text_is_name(s[-1]))
 			return s + strlen(call);
 	return NULL;
 }
@@ -48,7 +49,7 @@ static char *name_passed(const char *line, const char *function)
 
 	if (!s)
 		return NULL;
-	while (isalnum((unsigned char)s[n]) || s[n] == '_')
+	while (text_is_name(s[n]))
 		n++;
 	return n && s[n] && strchr("),", s[n]) ? xstrndup(s, n) : NULL;
 }

@@ -2,12 +2,12 @@
 /* small_block.c: see small_block.h. */
 #include "explain/small_block.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "chain/inspect.h"
+#include "expr/text.h"
 #include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
 
@@ -30,7 +30,7 @@ static uint64_t size_of_type(struct explain *x, struct inspect *p)
 		const char *from = s;
 		uint64_t v, len;
 
-		while (from > text && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
+		while (from > text && text_is_name(from[-1]))
 			from--;
 		if (from < s && !(from > text && strchr(".>", from[-1]))) {
 			cleanup_free char *name = xstrndup(from, (size_t)(s - from)),

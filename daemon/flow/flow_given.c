@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "chain/condition.h"
+#include "expr/text.h"
 #include "flow/flow_int.h"
 #include "replay/show.h"
 #include "replay/stack.h"
@@ -59,7 +60,7 @@ static void add_name(struct given *g, const char *from, const char *s)
 {
 	const char *at = s;
 
-	while (at > from && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+	while (at > from && text_is_name(at[-1]))
 		at--;
 	if (s > at && (at == from || at[-1] != '@') && g->names < NAMES)
 		snprintf(g->name[g->names++], sizeof(g->name[0]), "%.*s", (int)(s - at), at);
@@ -153,7 +154,7 @@ static bool is_of_given(struct inspect *p, int level, const char *text, const st
 	for (const char *s = text; *s;) {
 		size_t n = 0;
 
-		while (isalnum((unsigned char)s[n]) || s[n] == '_')
+		while (text_is_name(s[n]))
 			n++;
 		if (!n) {
 			before = *s == ' ' ? before : s;

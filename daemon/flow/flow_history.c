@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "chain/condition.h"
 #include "chain/inspect.h"
+#include "expr/text.h"
 #include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
 
@@ -26,7 +27,7 @@
 static const char *end_of_name(const char *s)
 {
 	for (;;) {
-		while (isalnum((unsigned char)*s) || *s == '_')
+		while (text_is_name(*s))
 			s++;
 		if (*s == '[') {
 			const char *end = inspect_closing(s);
@@ -54,7 +55,7 @@ void flow_note_compared(struct inspect *p, int level, const char *expr)
 	x->compared_expr = xstrdup(expr);
 	condition_strip(names);
 	for (const char *s = names; *s && x->ncompared < EXPLAIN_COMPARED; s++) {
-		const char *end = isalnum((unsigned char)*s) || *s == '_' ? end_of_name(s) : NULL;
+		const char *end = text_is_name(*s) ? end_of_name(s) : NULL;
 		cleanup_free char *name = end ? xstrndup(s, (size_t)(end - s)) : NULL;
 		uint64_t addr, len;
 

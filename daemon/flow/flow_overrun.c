@@ -5,12 +5,12 @@
  */
 #include "flow/flow_int.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "chain/condition.h"
+#include "expr/text.h"
 #include "timetravel/cursor_int.h"
 
 /* The index by which the instruction writes to l: the size of an element; 0: it writes by none. */
@@ -113,8 +113,7 @@ static bool has_word(const char *text, const char *word)
 	size_t n = strlen(word);
 
 	for (const char *s = text; s && n && (s = strstr(s, word)); s += n)
-		if ((s == text || !(isalnum((unsigned char)s[-1]) || s[-1] == '_')) &&
-		    !(isalnum((unsigned char)s[n]) || s[n] == '_'))
+		if ((s == text || !text_is_name(s[-1])) && !text_is_name(s[n]))
 			return true;
 	return false;
 }
