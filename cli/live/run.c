@@ -24,7 +24,7 @@
 #define STOPS_ASK 64 /* after so many stops that GDB is not told of, looks whether GDB interrupts */
 #define SETTLE_WAITS 5 /* a thread that was asleep at more looks than these waits */
 #define SETTLE_STOPS 30000 /* about a second of single steps */
-#define SETTLE_S 5.0 /* ... which take minutes on a busy machine, where the user waits for the prompt */
+#define SETTLE_S 5.0 /* ... in which time: they may be slow on a busy machine, and the user waits for the prompt */
 
 struct run {
 	struct live *l;
