@@ -583,9 +583,9 @@ int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_
 			return -1;
 		if (i->enough)
 			return i->ops->ended ? i->ops->ended(i->ctx, i, e) : 0;
-		/* the copy has not come to these */
-		i->report.unseen +=
-			i->event < next && i->report.unseen == unseen && nav->t.ctl->report_kinds > REPORT_EVENT;
+		/* the copy has not come to these, or it has ended at an interruption, which it does not report */
+		if (i->report.unseen == unseen && i->event < next && nav->t.ctl->report_kinds > REPORT_EVENT)
+			i->report.unseen += i->event + 1 < next || !timeline_is_interruption(nav->t.tl, next);
 		/* events that the recorder did not report (an older one reports none) */
 		while (i->event < next)
 			if (on_event(i, i->event + 1, e))

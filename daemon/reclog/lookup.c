@@ -174,6 +174,14 @@ int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *e
 	return decode(tl, part, t, &it, number, ev, e);
 }
 
+bool timeline_is_interruption(struct timeline *tl, uint64_t number)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return !timeline_read(tl, number, &ev, &ignored) && ev.ev.rec.kind == RLOG_PREEMPT;
+}
+
 int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w, struct err *e)
 {
 	struct timeline_event ev;

@@ -116,6 +116,8 @@ struct timeline_fork {
 unsigned timeline_forks(struct timeline *tl, unsigned max, struct timeline_fork *v);
 /* One event, decoded. */
 int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e);
+/* Was the thread interrupted there, in the middle of the program (RLOG_PREEMPT)? */
+bool timeline_is_interruption(struct timeline *tl, uint64_t number);
 
 /*
  * Where the image would begin if `number` were its first remaining event: sets event, thread and threads (malloc'd) of
