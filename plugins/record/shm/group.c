@@ -255,6 +255,7 @@ static int take_slot(void)
 		group_forget(&p->slot[i]);
 		p->slot[i] = (struct slot){.pid = group_own_pid()};
 		group.me = i + 1;
+		group.first = p->head;
 	}
 	group_unlock();
 	return i < SLOTS ? 0 : -1;

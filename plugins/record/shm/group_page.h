@@ -68,6 +68,7 @@ struct group_part {
 	uint32_t me; /* slot + 1 */
 	int held;
 	uint64_t pos; /* read up to there in the journal */
+	uint64_t first; /* of the journal: before it, this slot's entries are of the process that had the slot before */
 };
 extern struct group_part group;
 

@@ -284,7 +284,7 @@ static void read_journal(void)
 		const struct journal_entry *e = &p->journal[group.pos % JOURNAL];
 		uint32_t region = (uint32_t)(e->what >> 32) & 0xffff;
 
-		if (e->what >> 48 == group.me)
+		if (e->what >> 48 == group.me && group.pos >= group.first)
 			continue;
 		if (region & LOOKED)
 			others_looked(region & ~LOOKED, (uint32_t)e->what, group_base(e->base));
