@@ -17,6 +17,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 
 #define RET 0xc3 /* the instruction */
 #define PAGE 4096ul
@@ -107,8 +108,60 @@ LIB_CALL(LIB_DL, int, dlclose, (void *handle), (handle))
 LIB_CALL(LIB_DL, int, dlinfo, (void *handle, int request, void *arg), (handle, request, arg))
 LIB_CALL(LIB_DL, int, dladdr, (const void *at, Dl_info *info), (at, info))
 LIB_CALL(LIB_DL, int, dladdr1, (const void *at, Dl_info *info, void **extra, int flags), (at, info, extra, flags))
+/* ---- what dl_iterate_phdr tells of the recorder ---- */
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+#define HEADERS 16
+
+/*
+ * The recorder's program headers without its writable memory, and without its thread-local variables: garbage
+ * collectors and leak detectors look there for pointers, and find others in a replay. Unwinders need the rest. They may
+ * keep the address.
+ */
+static const ElfW(Phdr) * readable_headers(unsigned n)
+{
+	static ElfW(Phdr) headers[HEADERS];
+	static int are_there;
+	const ElfW(Phdr) *own = (const ElfW(Phdr) *)(__ehdr_start + ((const ElfW(Ehdr) *)__ehdr_start)->e_phoff);
+
+	/* two threads may do this at once: they write the same */
+	for (unsigned i = 0; !__atomic_load_n(&are_there, __ATOMIC_ACQUIRE) && i < n; i++) {
+		int hidden = own[i].p_type == PT_TLS || (own[i].p_type == PT_LOAD && (own[i].p_flags & PF_W));
+		ElfW(Phdr) h = own[i];
+
+		if (hidden)
+			h = (ElfW(Phdr)){.p_type = PT_NULL};
+		headers[i] = h;
+	}
+	__atomic_store_n(&are_there, 1, __ATOMIC_RELEASE);
+	return headers;
+}
+
+struct phdr_call {
+	int (*fn)(struct dl_phdr_info *, size_t, void *);
+	void *arg;
+};
+
+static int tell_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct phdr_call *call = arg;
+	struct dl_phdr_info shown = {0};
+
+	if (info->dlpi_addr != (uint64_t)__ehdr_start || info->dlpi_phnum > HEADERS)
+		return call->fn(info, size, call->arg);
+	if (size > sizeof(shown))
+		size = sizeof(shown);
+	memcpy(&shown, info, size);
+	shown.dlpi_phdr = readable_headers(info->dlpi_phnum);
+	shown.dlpi_tls_modid = 0;
+	shown.dlpi_tls_data = 0;
+	return call->fn(&shown, size, call->arg);
+}
+
 /* has a lock of its own, which is free while constructors run */
-LIB_CALL(LIB_PHDR, int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg), (fn, arg))
+LIB_CALL(LIB_PHDR, int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg),
+	 (tell_object, &(struct phdr_call){fn, arg}))
 
 /* ---- the real dlsym, which dlsym itself cannot find ---- */
 
