@@ -158,7 +158,7 @@ static bool is_inexact(const struct racecheck *r, const struct instrument_access
 
 static bool is_recorders(uint64_t addr)
 {
-	return addr >= SHIM_OWN_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
+	return addr >= SHIM_OWN_ADDR && addr < SHIM_OWN_END_ADDR;
 }
 
 static void one_way(struct racecheck *r, const struct instrument_access *a, bool in_program, bool writes)

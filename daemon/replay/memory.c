@@ -94,7 +94,7 @@ static bool is_stack(const struct mapping *m)
 
 static bool is_ours(const struct mapping *m, uint64_t shim_end)
 {
-	return (m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) || str_ends(m->path, "/" RLOG_SHIM_NAME) ||
+	return (m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_OWN_END_ADDR) || str_ends(m->path, "/" RLOG_SHIM_NAME) ||
 	       (!*m->path && m->lo == shim_end) || (is_stack(m) && m->lo % STACK_SLOT == STACK_SLOT - ALT_STACK);
 }
 

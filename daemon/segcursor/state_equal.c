@@ -69,7 +69,7 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 	uint64_t shim_end = 0;
 	struct mapping m;
 
-	exclude(out, SHIM_OWN_ADDR, SHIM_HEAP_MAIN_ADDR);
+	exclude(out, SHIM_OWN_ADDR, SHIM_OWN_END_ADDR);
 	if (maps_open(&maps, pid, e))
 		return -1;
 	while (maps_next(&maps, &m)) {

@@ -49,7 +49,7 @@ static bool is_executable(pid_t pid, struct text at)
 
 static bool is_recorders(const struct mapping *m)
 {
-	return m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR;
+	return m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_OWN_END_ADDR;
 }
 
 /* The kernel's ([vdso]) are called natively. */

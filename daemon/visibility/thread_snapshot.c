@@ -35,7 +35,7 @@ static void add(struct thread_snapshot *p, uint64_t addr, uint64_t len)
 /* The recorder's own: its plan of addresses (rlog/replay.h), below the heaps. */
 static bool is_recorders(uint64_t addr)
 {
-	return addr >= SHIM_OWN_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
+	return addr >= SHIM_OWN_ADDR && addr < SHIM_OWN_END_ADDR;
 }
 
 /* What else is a thread's own is on its stack, but that of the first one. */

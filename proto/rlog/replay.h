@@ -38,9 +38,11 @@
 /*
  * The address plan. All of it lies far below where the kernel places mappings on its own, so that the
  * shim's mappings, which differ between recording and replay, never move the program's. What collectors and
- * sanitizers map at fixed addresses stays free: all up to SHIM_OWN_ADDR (Java's ZGC: 4, 8 and 16 TiB; ASan's shadow).
+ * sanitizers map at fixed addresses stays free: all up to SHIM_OWN_ADDR (Java's ZGC: 4, 8 and 16 TiB; ASan's shadow),
+ * and some at SHIM_OWN_END_ADDR (CLISP has its objects from 16 TiB upwards, and from 32 TiB downwards).
  */
-#define SHIM_OWN_ADDR 0x110000000000ull /* from here to SHIM_HEAP_MAIN_ADDR all is the recorder's, or a replay's */
+#define SHIM_OWN_ADDR 0x110000000000ull /* from here to SHIM_OWN_END_ADDR all is the recorder's, or a replay's */
+#define SHIM_OWN_END_ADDR 0x1f8000000000ull
 #define REPLAY_CTL_ADDR 0x1e0000000000ull
 #define REPLAY_SCHED_ADDR 0x1e1000000000ull
 #define SHIM_CONTROL_ADDR 0x1e2000000000ull /* struct rlog_control while recording */
@@ -113,7 +115,7 @@ RLOG_AREA_FITS(SHIM_QUEUE_ADDR, RLOG_MAX_THREADS *SHIM_QUEUE_SIZE, SHIM_DIRTY_AD
 _Static_assert(SHIM_DIRTY_ADDR < SHIM_HELD_ADDR, "in ascending order");
 RLOG_AREA_FITS(SHIM_HELD_ADDR, RLOG_MAX_THREADS *SHIM_HELD_SIZE, SHIM_HOLES_ADDR);
 RLOG_AREA_FITS(SHIM_HOLES_ADDR, SHIM_HOLES * sizeof(uint64_t), SHIM_VDSO_ADDR);
-_Static_assert(SHIM_VDSO_ADDR < SHIM_PAGES_ADDR && SHIM_PAGES_ADDR < SHIM_HEAP_MAIN_ADDR, "in ascending order");
+_Static_assert(SHIM_VDSO_ADDR < SHIM_PAGES_ADDR && SHIM_PAGES_ADDR < SHIM_OWN_END_ADDR, "in ascending order");
 #define REPORT_HEAP_THREADS (((2ull << REPORT_HEAP_BIT) - SHIM_HEAP_ADDR) >> 32)
 _Static_assert(REPORT_HEAP_PART(SHIM_HEAP_MAIN_ADDR) && REPORT_HEAP_PART(SHIM_HEAP_ADDR), "the arenas begin there");
 _Static_assert(SHIM_HEAP_MAIN_ADDR < SHIM_HEAP_ADDR, "the first thread's arena comes first");

@@ -39,7 +39,8 @@ int main(void)
 	static const uintptr_t places[] = {0x1e0000000000, 0x1e1000000000, 0x10ffffff8000, 0x1e6000000000,
 					   0x190000000000};
 	static const uintptr_t free_ones[] = {0x40000000000, 0x80000000000,
-					      0x100000000000}; /* as Java's ZGC maps them */
+					      0x100000000000, /* as Java's ZGC maps them */
+					      0x1fffffff0000}; /* as CLISP does */
 
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		map_at(places[i], 0, 0);

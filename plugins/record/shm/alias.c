@@ -238,7 +238,7 @@ struct alias_own {
 
 static int is_ours(const struct map *m)
 {
-	return m->perms[3] == 's' && !(m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) &&
+	return m->perms[3] == 's' && !(m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_OWN_END_ADDR) &&
 	       (!strncmp(m->path, "/dev/zero", 9) ||
 		!strncmp(m->path, "/memfd:", 7)); /* the latter after a checkpoint */
 }

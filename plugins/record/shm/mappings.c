@@ -104,8 +104,8 @@ void *pages_alloc(uint64_t len)
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 	void *p;
 
-	for (unsigned i = 0; i < TRIES && len <= SHIM_HEAP_MAIN_ADDR - SHIM_PAGES_ADDR; i++) {
-		if (len > SHIM_HEAP_MAIN_ADDR - next)
+	for (unsigned i = 0; i < TRIES && len <= SHIM_OWN_END_ADDR - SHIM_PAGES_ADDR; i++) {
+		if (len > SHIM_OWN_END_ADDR - next)
 			next = SHIM_PAGES_ADDR;
 		p = raw_mmap((void *)next, len, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, -1, 0);
 		next += (len + PAGE - 1) & ~(PAGE - 1);

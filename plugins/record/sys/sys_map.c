@@ -245,7 +245,7 @@ static int is_recorders(const long *a)
 {
 	uint64_t lo = (uint64_t)a[0], hi = lo + (uint64_t)a[1];
 
-	return lo && hi > SHIM_OWN_ADDR && lo < SHIM_HEAP_MAIN_ADDR && hi > lo;
+	return lo && hi > SHIM_OWN_ADDR && lo < SHIM_OWN_END_ADDR && hi > lo;
 }
 
 /* As where all of it were mapped; but that the program cannot replace it. */
