@@ -4,7 +4,7 @@
 
 #define LONG_SEGMENT_S 0.2
 
-/* The event at which this much of the recorded time between a and b has passed. */
+/* The event at which the part `part` (0 to 1) of the recorded time between a and b has passed. */
 static uint64_t at_time(struct nav *n, uint64_t a, uint64_t b, double part)
 {
 	struct timeline_event ea, eb, em;
@@ -30,7 +30,7 @@ static uint64_t at_time(struct nav *n, uint64_t a, uint64_t b, double part)
 	return lo;
 }
 
-/* The segment between this event and the next one. */
+/* Is the segment between this event and the next one long? */
 static bool is_long(struct nav *n, uint64_t at)
 {
 	struct timeline_event a, b;

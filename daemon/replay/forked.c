@@ -22,7 +22,7 @@ struct forked {
 	struct trace held; /* the fork: its one thread, which is a copy of the process's first one */
 	uint64_t gadget;
 	struct replay_ctl *ctl;
-	struct trace_thread *v; /* the first one first */
+	struct trace_thread *v; /* the threads, the first one first */
 	unsigned n;
 };
 
@@ -152,7 +152,7 @@ static void move_tid(struct replay_ctl *c, pid_t was, pid_t now)
 			c->tid[i] = now;
 }
 
-/* The others first: none of them runs before all are there. */
+/* The other threads are made first, stopped: none runs before all exist. */
 static int make_threads(const struct forked *f, struct trace *first, struct trace *others, struct replay_ctl *c,
 			struct err *e)
 {
@@ -210,7 +210,10 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a < b ? b - a : a - b;
 }
 
-/* Who goes back looks at what is near; the way from one to the next may be longer where it is far from here. */
+/*
+ * Drops the checkpoint that is least useful. A debugger at `now` goes back to near states, so gaps far from `now` may
+ * be larger.
+ */
 static void thin(struct forked_list *l, uint64_t now)
 {
 	unsigned victim = 0;
@@ -252,7 +255,7 @@ int forked_take(struct forked_list *l, struct target *t, struct err *e)
 	return 0;
 }
 
-/* The index of the first one after the event. */
+/* The index of the first checkpoint after the event. */
 static unsigned after(const struct forked_list *l, uint64_t event)
 {
 	unsigned i = 0;

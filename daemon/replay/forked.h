@@ -23,12 +23,13 @@ struct forked_list {
 };
 
 /*
- * Takes one of where the target stands, all of whose threads wait. 1: not possible, since the process is in a state
+ * Makes a checkpoint of the target's state, in which all threads wait. 1: not possible, since the process is in a state
  * that a fork does not have (a signal is pending, or memory that forks do not inherit), or writes its output. When
- * there are too many, the one is dropped whose neighbours are closest, seen from here.
+ * there are too many checkpoints, the one between the closest neighbours is dropped; distance is measured relative to
+ * how far away they are from here.
  */
 int forked_take(struct forked_list *l, struct target *t, struct err *e);
-/* The last checkpoint at or before the event; the first one after it. */
+/* The event of the last checkpoint at or before the event; of the first one after it. false: there is none. */
 bool forked_before(const struct forked_list *l, uint64_t event, uint64_t *at);
 bool forked_after(const struct forked_list *l, uint64_t event, uint64_t *at);
 /* Ends the target's process, and replaces it by a copy of the one at this event. */

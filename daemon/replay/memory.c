@@ -98,7 +98,7 @@ static bool is_ours(const struct mapping *m, uint64_t shim_end)
 	       (!*m->path && m->lo == shim_end) || (is_stack(m) && m->lo % STACK_SLOT == STACK_SLOT - ALT_STACK);
 }
 
-/* The lowest address in [m->lo, m->hi] that some thread may still read. */
+/* The lowest address in [m->lo, m->hi] that a thread may still read. */
 static uint64_t live_from(const struct mapping *m, const struct thread *v, uint64_t n)
 {
 	uint64_t low = m->hi;
@@ -136,7 +136,7 @@ static bool all_zero(const uint64_t *p, size_t n)
 	return !any;
 }
 
-/* Has the page a content of its own? Of what is only read from a file, the recording has a copy. */
+/* Is the page's content the process's own? Of pages that are only read from a file, the recording has a copy. */
 static bool is_own(uint64_t entry, const struct mapping *m)
 {
 	bool there = entry >> 63 || (entry >> 62 & 1);
@@ -144,11 +144,11 @@ static bool is_own(uint64_t entry, const struct mapping *m)
 	return there && (m->shared || !(entry >> 61 & 1));
 }
 
-/* Of a stretch of memory: what is not compared. */
+/* A range of memory, and what of it is not compared. */
 struct comparable {
 	int mem, pagemap;
-	uint64_t live; /* from here on */
-	uint64_t hole, hole_end; /* but this */
+	uint64_t live; /* compared from this address on ... */
+	uint64_t hole, hole_end; /* ... except for this range */
 };
 
 /* Clears [from, to) in a page. */
@@ -160,7 +160,7 @@ static void clear(uint64_t *page, uint64_t addr, uint64_t from, uint64_t to)
 		memset((char *)page + (a - addr), 0, b - a);
 }
 
-/* Where there is nothing and where there are zeros looks the same to the program. */
+/* Memory that is not present and memory with zeros look the same to the program. */
 static void add_page(struct buf *b, const struct comparable *l, const struct mapping *m, uint64_t addr, uint64_t *count)
 {
 	uint64_t page[PAGE / 8];
@@ -328,7 +328,7 @@ static size_t record_size(const struct position_record *p)
 	return sizeof(*p) + p->nthreads * sizeof(struct thread) + p->npages * sizeof(struct page);
 }
 
-/* The place at this offset of what an earlier replay kept; NULL if the file is cut short. */
+/* The record at this offset of what an earlier replay wrote; NULL if the file is cut short. */
 static const struct position_record *record_at(const struct buf *b, size_t at)
 {
 	const struct position_record *p = (const void *)(b->data + at);

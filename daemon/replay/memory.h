@@ -22,7 +22,7 @@
 
 struct memory_check {
 	char *path;
-	struct buf now, before; /* the file; before: what it held */
+	struct buf now, before; /* the file's contents: to be written; as an earlier replay wrote them */
 	size_t at; /* how far `before` has been compared */
 	bool compares;
 	unsigned positions;
@@ -31,11 +31,11 @@ struct memory_check {
 /* The i-th position, from 1: at equal distances, the last one is the end. */
 uint64_t memory_position(const struct target *t, unsigned i);
 
-/* Begins with what is known of this timeline; begins anew for another attempt. */
+/* Begins with what the file has for this timeline; begins anew for another attempt. */
 void memory_begin(struct memory_check *m, const struct target *t);
 /* Compares, at a position. 1: *e says what differs from the earlier replay (ERR_NOT_FOUND). */
 int memory_look(struct memory_check *m, struct target *t, struct err *e);
-/* Writes down, for later replays, what there was nothing to compare with. */
+/* Writes what there was nothing to compare with, for later replays. */
 int memory_end(struct memory_check *m, struct err *e);
 void memory_fini(struct memory_check *m);
 

@@ -61,7 +61,7 @@ static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, 
 	n->t.progress = show_progress;
 	n->t.cancelled = is_cancelled;
 	n->t.progress_ctx = n;
-	/* without a place for checkpoints everything still works, from the start each time */
+	/* without a folder for checkpoints everything still works, each time from the start */
 	if (!cell_is_plain() && ckpt_store_open(root, &n->store, &why))
 		log_warn("no checkpoints: %s", why.text);
 	limits.total = nav_total(n);
@@ -80,7 +80,7 @@ bool nav_may_have_variants(const struct nav *n)
 	return !n->t.variant && !rec_one_order(n->t.rec, n->t.process);
 }
 
-/* For whole_has_other_variant. */
+/* Notes the divergence for whole_has_other_variant. */
 static void note_divergence(const struct nav *n)
 {
 	struct op_ctx *ctx = n->ctx;
@@ -187,7 +187,7 @@ static int restore(struct nav *n, const struct ckpt_meta *m, struct err *e)
 	return 0;
 }
 
-/* The nearest forked checkpoint. 1: there is none that can be used. */
+/* Restores the nearest forked checkpoint. 1: there is none that can be used. */
 static int restore_forked(struct nav *n, uint64_t at_most, uint64_t *at)
 {
 	double t0 = clock_s();
@@ -219,7 +219,7 @@ int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
 			return 0;
 		}
 		if (ckpt_store_remove(n->store, m.id, &ignored))
-			break; /* it would be found again */
+			break; /* the same checkpoint would be found again */
 	}
 	if (nav_begin(n, e))
 		return -1;
@@ -229,7 +229,7 @@ int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
 
 static int run_to(struct nav *n, uint64_t to, bool *diverged, struct err *e)
 {
-	if (n->ctx) /* something to see at once, however short it is */
+	if (n->ctx) /* shows progress at once, however short the run is */
 		op_progress(n->ctx, n->span_lo, n->what);
 	return target_run_to(&n->t, to, diverged, e);
 }
@@ -242,7 +242,7 @@ static double seconds_at(struct nav *n, uint64_t event)
 	return event && !timeline_read(n->t.tl, event, &ev, &ignored) ? ev.seconds : -1;
 }
 
-/* Is it quicker to go on from the checkpoint at `near`, by what the way there took when it was recorded? */
+/* Is a restart from the checkpoint at `near` quicker than running there, by the recorded time in between? */
 static bool worth_restart(struct nav *n, uint64_t near)
 {
 	double from = seconds_at(n, nav_at(n)), to = seconds_at(n, near);
@@ -250,7 +250,7 @@ static bool worth_restart(struct nav *n, uint64_t near)
 	return from < 0 || to < 0 || to - from > RESTART_S;
 }
 
-/* One that was let go in a segment is on its way to the event after it. */
+/* The event at which the process will stop: one that was released in a segment still runs to the event after it. */
 static uint64_t comes_to(const struct nav *n)
 {
 	const struct replay_ctl *c = n->t.ctl;
@@ -269,7 +269,10 @@ static int take_forked(struct nav *n, struct err *e)
 }
 
 #define FORKED_APART 1000u /* events */
-/* Who goes to a place goes back from there: forked checkpoints are the denser the nearer they are to it. */
+/*
+ * Runs to an event. A debugger that goes to a position mostly goes back from there, so forked checkpoints are the
+ * denser, the nearer they are to it.
+ */
 static int run_near(struct nav *n, uint64_t to, struct err *e)
 {
 	struct err ignored;
@@ -381,7 +384,7 @@ int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e)
 	forked_drop(&n->forked, event);
 	if (!n->store || ckpt_store_nearest(n->store, &want, &m, e) != 1 || m.event != event || m.keep)
 		return 0;
-	/* Another search of this recording may restore it now, or has removed it since it was listed. */
+	/* another search of this recording may be restoring it, or has removed it since it was listed */
 	return ckpt_store_remove(n->store, m.id, e) >= 0 || e->kind == ERR_USAGE ? 0 : -1;
 }
 
@@ -426,7 +429,7 @@ int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struc
 	return timeline_resolve(n->t.tl, &pos, p, e);
 }
 
-/* Did it replay to its end with its threads side by side? A difference is not believed, but remembered. */
+/* Did the process replay to its end with its threads side by side? If not, that proves nothing, but is noted. */
 static bool try_parallel(struct nav *n)
 {
 	cleanup_free char *key = str_fmt("linear %u", n->t.process);
@@ -463,7 +466,7 @@ static int run_to_end(struct nav *n, struct memory_check *memory, bool *diverged
 	return memory_end(memory, e);
 }
 
-/* Of the children that it and its ancestors fork on the way to there, none waits. */
+/* None of the children that it and its ancestors fork on the way to that event waits. */
 static int run_past_others(struct nav *n, const struct branch_set *b, bool *diverged, struct err *e)
 {
 	uint64_t at = b->until ? b->after : timeline_prefix(n->t.tl);
@@ -475,10 +478,10 @@ static int run_past_others(struct nav *n, const struct branch_set *b, bool *dive
 	return 0;
 }
 
-#define KEEP_S 0.2 /* longer than a checkpoint and its restore take */
+#define KEEP_S 0.2 /* longer than making and restoring a checkpoint takes */
 /*
- * Leaves a checkpoint here, from which another replay forks the children that could not wait any more, if it has taken
- * long to come here. Drops the one before.
+ * If it took long to come here, makes a checkpoint, from which another replay can fork the children that could not wait
+ * any more. Drops the checkpoint before.
  */
 static void keep_for_more(struct nav *n, struct branch_set *b, double began)
 {
@@ -504,7 +507,7 @@ static int begin_for_branches(struct nav *n, struct branch_set *b, struct err *e
 	if (nav_restart(n, b->after, &at, e))
 		return -1;
 	b->resumed += at && at == branches_process(b, n->t.process)->kept;
-	/* a checkpoint has the branches of the replay that it is of */
+	/* a checkpoint has the branches of the replay that made it */
 	n->t.ctl->branches = n->t.branch.from;
 	memset(&n->t.ctl->branch[n->t.branch.from], 0,
 	       (n->t.branch.end - n->t.branch.from) * sizeof(n->t.ctl->branch[0]));
@@ -549,7 +552,7 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 	const struct target_branches these = branches ? branches_for(branches, process) : (struct target_branches){0};
 	unsigned first = (unsigned)variants_of(rec, process);
 	unsigned variants = rec_one_order(rec, process) ? VARIANTS_ONE_ORDER : VARIANTS;
-	bool told = ctx && ctx->diverged == process; /* whole_has_other_variant */
+	bool told = ctx && ctx->diverged == process; /* whole_has_other_variant has told the user */
 	struct err why = {0};
 	unsigned stalls = 0;
 

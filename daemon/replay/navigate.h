@@ -28,7 +28,7 @@ struct nav {
 	const char *what; /* text of the progress */
 	double span_lo, span_hi; /* the part of the progress bar that a run fills */
 	struct nav_stats stats;
-	bool parallel; /* nav_climb: the threads ran side by side */
+	bool parallel; /* set by nav_climb: the threads ran side by side */
 };
 
 /*
@@ -44,23 +44,26 @@ uint64_t nav_first(const struct nav *n); /* the least position: 0, or what a bou
 
 /* Launches the process, or restores the checkpoint that a bounded recording begins with. */
 int nav_begin(struct nav *n, struct err *e);
-/* Where such checkpoints are, malloc'd. */
+/* The folder of the checkpoint that a bounded recording begins with, malloc'd. */
 char *nav_start_store(const struct rec *rec, uint32_t process);
 /* Goes to position `to`; from a checkpoint when that is nearer than where it stands. */
 int nav_goto(struct nav *n, uint64_t to, struct err *e);
-/* Goes on from the nearest checkpoint at or before at_most (or from the start), even if it stands nearer. */
+/*
+ * Restores the nearest checkpoint at or before at_most (or begins at the start), even if the process is nearer. *at:
+ * the position then.
+ */
 int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e);
 #define NAV_CUTS_MAX 32
 /*
- * Between two events: the places for `count` checkpoints at about equal distances in time, at most
- * 2 * count, rising. How many.
+ * Between two events: the places for `count` checkpoints at about equal distances in recorded time, at most 2 * count,
+ * rising. Returns how many there are.
  */
 unsigned nav_cuts(struct nav *n, uint64_t from, uint64_t to, unsigned count, uint64_t *cuts);
 /* How many checkpoints are worth making on a first way between these events. */
 unsigned nav_checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to);
-/* Runs to the end, taking checkpoints there; count is at most NAV_CUTS_MAX. */
+/* Runs to `to`, making checkpoints on the way; count is at most NAV_CUTS_MAX. */
 int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e);
-/* Makes a checkpoint of where it stands. 1: there is no store. */
+/* Makes a checkpoint at the present position. 1: there is no store. */
 int nav_checkpoint(struct nav *n, struct err *e);
 /* As nav_checkpoint, but the checkpoint stays until it is removed: *id is its number in the store. */
 int nav_keep(struct nav *n, uint64_t *id, struct err *e);
@@ -70,22 +73,23 @@ int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e);
 bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at);
 bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at);
 
-/* Makes a point of a position as the user wrote it. */
+/* Converts a position as the user wrote it to a point. */
 int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struct err *e);
 
 /*
- * Replays to the end by one variant after the other until one does not diverge, and remembers it in the
- * recording. The error of the first variant stays when none does. With `parallel`, threads first run side by side;
- * what then differs is not believed. With `memory`, linear only, it stops and looks at its positions; that they differ
- * is ERR_NOT_FOUND. The children that it forks are added to `branches`, or those of branches_want, and it ends with
- * the last of these; NULL: none are made; where threads run side by side, there are none.
+ * Replays to the end with one schedule variant after the other until one does not diverge, and notes that variant in
+ * the recording. If all diverge, the error is that of the first variant. With `parallel`, threads first run side by
+ * side; a divergence then proves nothing. With `memory`, which needs a linear replay, it stops and compares memory at
+ * memory's positions; a difference is ERR_NOT_FOUND. The children that the process forks are added to `branches`, or
+ * only those of branches_want; then it ends with the last of these. NULL: no children are made. Where threads run side
+ * by side, none are made either.
  */
 int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
 	      struct branch_set *branches, struct op_ctx *ctx, struct nav *out, struct err *e);
 
 /*
- * As nav_climb, for a process that waits in branches: from where it waits, by the variant of the replay that made it. A
- * failure proves nothing.
+ * As nav_climb, for a process that waits in branches: from where it waits, with the variant of the replay that made it.
+ * A failure proves nothing.
  */
 int nav_branch(const struct rec *rec, uint32_t process, uint32_t flags, struct branch_set *branches, struct op_ctx *ctx,
 	       struct nav *out, struct err *e);

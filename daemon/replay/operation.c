@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operation.c: the lines from a worker to the daemon. The worker may be PID 1, which no SIGPIPE ends, so a
- * pipe that nobody reads any more ends it here.
+ * operation.c: the lines that a worker writes for the daemon. The worker may be PID 1, which SIGPIPE does not end, so
+ * when nobody reads the pipe any more, the worker exits by itself.
  */
 #include "replay/operation.h"
 
@@ -78,7 +78,7 @@ void op_note(struct op_ctx *ctx, const char *text)
 		write_line(ctx, json_pack("{s:o}", "note", json_text(text, strlen(text))));
 }
 
-/* What was killed may have no name: a copy. */
+/* Explains ERR_KILLED. A process that was killed may have no name here: a copy. */
 static void explain_killed(struct err *e)
 {
 	if (e->kind == ERR_KILLED && e->reason != TARGET_KILLED_TOLD)

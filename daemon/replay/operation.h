@@ -27,11 +27,8 @@ struct op_ctx {
 	uint64_t last_progress_ns; /* CLOCK_MONOTONIC */
 	int last_permille;
 	bool has_output; /* of op_output */
-	bool all_tried; /* all schedule variants, before it began: none replays to the end */
-	/*
-	 * For other things that an operation does: where progress goes, and whether its user wants it to end. May be
-	 * NULL.
-	 */
+	bool all_tried; /* all schedule variants were tried before the operation began: none replays to the end */
+	/* For operations in another one: where progress goes, and whether the user wants to cancel. May be NULL. */
 	void (*show)(void *arg, double fraction, const char *text);
 	bool (*cancelled)(void *arg);
 	void *arg;
@@ -46,7 +43,7 @@ typedef int (*op_fn)(const json_t *params, struct op_ctx *ctx, json_t **result, 
 struct op_entry {
 	const char *method; /* as in wire/methods.def */
 	op_fn fn;
-	bool repeatable; /* it may be made again, by another schedule variant, when the replay diverged */
+	bool repeatable; /* may be made again, with another schedule variant, when the replay diverged */
 };
 
 /*
@@ -55,7 +52,7 @@ struct op_entry {
  * or 1).
  */
 void op_progress(struct op_ctx *ctx, double fraction, const char *text);
-/* Does the user want the current operation to end, with ERR_CANCELLED? ctx may be NULL. */
+/* Does the user want to cancel the current operation? Then it ends with ERR_CANCELLED. ctx may be NULL. */
 bool op_cancelled(const struct op_ctx *ctx);
 /* Reports what the program wrote to fd 1 or 2, any bytes. */
 void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len);

@@ -8,14 +8,17 @@
 
 #include "base/log.h"
 
-#define STUCK_S 0.5 /* CPU time; a linear replay follows */
+#define STUCK_S 0.5 /* seconds of CPU time without progress; a linear replay follows */
 
 static bool is_switch(const struct reader_event *ev)
 {
 	return ev->rec.kind == RLOG_CALL && ev->rec.op[0] == RLOG_CALL_SERIAL;
 }
 
-/* Where the recorder began to let one thread run at a time, or the end. 0: the logs are damaged. */
+/*
+ * The event at which the recorder began to let one thread run at a time; the end, if it never did. 0: the logs are
+ * damaged.
+ */
 static uint64_t find_switch(struct target *t)
 {
 	uint64_t at = timeline_total(t->tl);
@@ -37,7 +40,7 @@ static uint64_t find_switch(struct target *t)
 	return got < 0 ? 0 : at;
 }
 
-/* Is there more than one thread in the image's own part up to the bound? */
+/* Does the image have more than one thread up to the bound? */
 static bool several(const struct timeline *tl, uint64_t bound)
 {
 	uint64_t n, before = 0, prefix = timeline_prefix(tl);
@@ -67,13 +70,13 @@ uint64_t parallel_bound(struct target *t)
 
 	if (t->rec->control.sched != RLOG_SCHED_PARALLEL || !has_cores())
 		return 0;
-	if (timeline_base(t->tl)) /* not from a checkpoint */
+	if (timeline_base(t->tl)) /* a replay from a checkpoint */
 		return 0;
 	bound = find_switch(t);
 	return several(t->tl, bound) ? bound : 0;
 }
 
-/* After its last slot that begins before the bound a thread stands, as in a linear replay. */
+/* A thread stops after its last slot that begins before the bound, as in a linear replay. */
 static void fill(struct replay_ctl *c, const struct timeline *tl, uint64_t bound)
 {
 	uint64_t n, before = 0, prefix = timeline_prefix(tl);

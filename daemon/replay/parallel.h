@@ -9,9 +9,9 @@
 
 #include "target/target.h"
 
-/* The event up to which threads can overlap; 0: not at all. */
+/* The event up to which threads can run side by side; 0: they cannot. */
 uint64_t parallel_bound(struct target *t);
-/* Sets up a launched target at position 0 to run so up to there, on all cores. */
+/* Sets up a launched target, which is at position 0, to run up to `bound` on all cores. */
 void parallel_begin(struct target *t, uint64_t bound);
 /* For the next launch: one thread at a time again. */
 void parallel_end(struct target *t);

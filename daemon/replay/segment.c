@@ -17,7 +17,7 @@
 #include "trace/blocked.h"
 
 #define SLICE_NS 1000000000ull
-#define STALLED_SLICES 5 /* at whose ends it slept: it will not come any more */
+#define STALLED_SLICES 5 /* that many waits in a row that ended with the thread asleep: it will not come any more */
 
 /* The `syscall` instruction in [lo, hi) of the shim's text. 1: there is none. */
 static int scan(pid_t pid, uint64_t lo, uint64_t hi, uint64_t *gadget, struct err *e)
@@ -55,13 +55,13 @@ uint32_t segment_thread_of(pid_t pid, pid_t tid)
 	return 0;
 }
 
-/* The TID that the program knows thread i by. */
+/* The TID by which the program knows thread i. */
 static int32_t shown_tid(pid_t pid, const struct rlog_waits *at, uint32_t i, int32_t tid)
 {
 	uint64_t addr = at->threads + i * at->thread_size + at->at_shown_tid;
 	int32_t shown;
 
-	/* an older recorder, with which both are the same */
+	/* an older recorder, in whose recordings both are the same */
 	if (!at->threads || !at->at_shown_tid)
 		return tid;
 	return trace_read(pid, addr, &shown, sizeof(shown), NULL) ? 0 : shown;
@@ -114,7 +114,7 @@ static void hand_over(struct target *t, uint32_t thread, struct segment_turn *be
 	*before = (struct segment_turn){c->stop_at, c->state, c->cmd, c->go, c->owner, c->wake[thread]};
 	c->stop_at = c->turn + 1;
 	c->cmd = REPLAY_CMD_RUN;
-	/* who lets go of it there, and wants it elsewhere, waits for that: target_run_to */
+	/* target_run_to waits for this state when the thread, once released, is wanted elsewhere */
 	__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
 	if (c->parked == thread) {
 		__atomic_add_fetch(&c->go, 1, __ATOMIC_SEQ_CST);
@@ -147,10 +147,10 @@ int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e
 	return 0;
 }
 
-/* Who stands parked at event n is to wait for its turn like all others: it may be the one that moves next. */
+/* The thread that is parked at event n is to wait for its turn like all others: it may be the one that moves next. */
 static void unpark(struct target *t)
 {
-	t->ctl->parked = 0; /* what it says of itself must not come later than what the next one says */
+	t->ctl->parked = 0; /* before the next parked thread writes its own number here */
 	__atomic_add_fetch(&t->ctl->go, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &t->ctl->go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 }
@@ -162,7 +162,10 @@ int segment_go_on(struct segment *s, struct err *e)
 	return trace_detach(&s->held, false, e);
 }
 
-/* It was stopped in its wait, which begins again when it goes on: the words that it waits for are what they were. */
+/*
+ * Takes the turn back. The thread was stopped while waiting; when it goes on, it waits again, for the same values of
+ * these words.
+ */
 static void take_back(struct target *t, uint32_t thread, const struct segment_turn *before)
 {
 	struct replay_ctl *c = t->ctl;
@@ -317,7 +320,10 @@ int segment_unshare(struct trace *copy, struct err *e)
 	return segment_find_gadget(copy->pid, &gadget, e) ? -1 : trace_unshare_memory(copy, gadget, e);
 }
 
-/* Let go of, it is on its way to its stop, and until it is there the kernel does not tell where it stands. */
+/*
+ * Waits for the stop of a process that was released and has yet to reach it. Before that, the kernel does not give its
+ * registers.
+ */
 static int wait_stopped(pid_t pid, struct err *e)
 {
 	siginfo_t info;

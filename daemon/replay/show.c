@@ -82,7 +82,7 @@ json_t *show_frames(const struct stack *s)
 	return list;
 }
 
-/* r: what reading the stack has returned. */
+/* r: what the function that read the stack has returned. */
 static json_t *stack_result(struct stack *s, int r, json_t **location)
 {
 	json_t *list = r ? NULL : show_frames(s);

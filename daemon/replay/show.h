@@ -17,9 +17,12 @@ json_t *show_thread(const struct target *t, pid_t pid, uint32_t ordinal, pid_t t
 /* {function, file, line, text}, and source: "recording" where the text is from there. */
 json_t *show_location(const struct location *l);
 json_t *show_location_of(const struct gdb_frame *f);
-/* [{level, function, file, line, pc, args, module}] */
+/* JSON: [{level, function, file, line, pc, args, module}] */
 json_t *show_frames(const struct stack *s);
-/* As stack_read and stack_read_top: the frames, and in *location (unless NULL) the statement. NULL: e. */
+/*
+ * As stack_read and stack_read_top: returns the frames, and in *location (unless it is NULL) the statement. NULL:
+ * error.
+ */
 json_t *show_stack(struct gdb *g, pid_t tid, json_t **location, struct err *e);
 json_t *show_stack_top(struct gdb *g, pid_t tid, int most, json_t **location, struct err *e);
 /* Adds a text to `notes` of a result: what a user should know of it. */

@@ -13,7 +13,7 @@
 #include "reclog/sources.h"
 #include "rlog/replay.h"
 
-#define LOOKUPS 4u /* of frames in headers, whose line is looked up once more: each opens the program's file */
+#define LOOKUPS 4u /* frames in headers whose line is looked up again: each time, the program's file is opened */
 
 struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordinal, pid_t tid)
 {
@@ -23,7 +23,7 @@ struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordin
 	cleanup_free char *path = str_fmt("/proc/%d/task/%d/comm", (int)pid, (int)there);
 	cleanup_fclose FILE *f = fopen(path, "re");
 
-	if (!f && pid != t->pid) { /* where PIDs are not the recorded ones, the process has another TID by now */
+	if (!f && pid != t->pid) { /* where PIDs are not the recorded ones, the process's TID has changed since */
 		str_set(&path, "/proc/%d/comm", (int)pid);
 		f = fopen(path, "re");
 	}
@@ -32,7 +32,7 @@ struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordin
 	return out;
 }
 
-/* A line without the blanks around it; NULL: there is none. */
+/* A source line without the blanks around it, malloc'd; NULL: there is none. */
 static char *line_of(FILE *f, int line)
 {
 	cleanup_free char *s = NULL;
@@ -79,7 +79,7 @@ static bool is_shim(const struct gdb_frame *f)
 	return f->module && str_starts(f->module, RLOG_SHIM_NAME);
 }
 
-/* Leaves the frames that a user is to see. */
+/* Keeps only the frames that a user is to see. */
 static void hide_frames(struct stack *s)
 {
 	size_t first = 0, end = s->n, kept = 0;
@@ -87,7 +87,7 @@ static void hide_frames(struct stack *s)
 	/* the shim and the signal frame of its trap stand in for the system call */
 	for (size_t i = 0; i < s->n && (is_shim(&s->frames[i]) || (s->frames[i].signal_handler && first == i)); i++)
 		first = i + 1;
-	/* how libc starts a thread has no names without its debug files */
+	/* the functions by which libc starts a thread have no names without libc's debug files */
 	while (end > first + 1 && !s->frames[end - 1].func && !s->frames[end - 1].file)
 		end--;
 	for (size_t i = 0; i < s->n; i++)

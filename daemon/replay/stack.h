@@ -31,7 +31,7 @@ struct stack {
 	struct location location; /* in the frame of stack_user_frame */
 };
 
-/* Thread `ordinal` of the replay, which is `tid` in process pid (the replaying one or a copy of it). */
+/* Thread `ordinal` of the replay, whose TID is `tid` in process pid (the replaying process or a copy of it). */
 struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordinal, pid_t tid);
 
 /*
@@ -39,7 +39,7 @@ struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordin
  * lines where separate debug files of them are installed. stack_fini frees, also after an error.
  */
 int stack_read(struct stack *s, struct gdb *g, pid_t tid, struct err *e);
-/* The innermost `most` frames, and without the debug files of libraries: that is quicker. */
+/* As stack_read, but only the innermost `most` frames, and without the debug files of libraries, which is quicker. */
 int stack_read_top(struct stack *s, struct gdb *g, pid_t tid, int most, struct err *e);
 void stack_fini(struct stack *s);
 /*
@@ -53,9 +53,15 @@ void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n);
  * header's; else the innermost with any source; else the innermost outside of the shim.
  */
 size_t stack_user_frame(const struct gdb_frame *frames, size_t n);
-/* Has the compiler put the function of frame `level` into its caller? The branches in front of it are the caller's. */
+/*
+ * Has the compiler inlined the function of frame `level` into its caller? The branches in front of it belong to the
+ * caller then.
+ */
 bool stack_is_inlined(const struct gdb_frame *frames, size_t n, size_t level);
-/* The innermost frame from `from` outwards whose source is the program's own: none of a library's headers. n: none. */
+/*
+ * The innermost frame, from `from` outwards, whose source is the program's own and not a library's header. n: there is
+ * none.
+ */
 size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from);
 
 /* The statement of a frame. location_fini frees. */

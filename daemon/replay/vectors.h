@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 
-/* Holds the thread tid of process pid for a moment, also inside a system call, which goes on then. */
+/* Stops thread tid of process pid for a moment, also inside a system call, which then goes on. */
 int vectors_hash(pid_t pid, pid_t tid, uint64_t *hash, struct err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bisect.h: the arithmetic of a bisection that may choose uneven midpoints and yet keeps to a
- * number of evaluations fixed at the start.
+ * bisect.h: the arithmetic of a bisection whose midpoints may be uneven, within a number of evaluations that is fixed
+ * at the start.
  */
 #ifndef FRED_SEARCH_BISECT_H
 #define FRED_SEARCH_BISECT_H
@@ -19,7 +19,7 @@ unsigned bisect_log2_ceil(uint64_t n);
 
 /* left < right. The bisection takes at most ceil(log2(right - left)) + slack evaluations. */
 void bisect_init(struct bisect *b, uint64_t left, uint64_t right, unsigned slack);
-/* Begins another stage, which also takes at most so many evaluations for what is left. */
+/* Begins another stage, which also takes at most ceil(log2(right - left)) + slack evaluations for what is left. */
 void bisect_limit(struct bisect *b, unsigned slack);
 /* Are the two ends neighbours? */
 bool bisect_done(const struct bisect *b);

@@ -75,8 +75,10 @@ struct search_ops {
 	bool (*cancelled)(void *ctx);
 	void (*progress)(void *ctx, const struct search_progress *p);
 
-	/* Stage D. The live process stands at n, where the expression is good by pred; at n + 1 it is bad.
-	 * The process may be used up. What it costs is added to *costs, but for total_ns. */
+	/*
+	 * Stage D. The live process is at event n, where the expression is good by pred; at n + 1 it is bad. The
+	 * process cannot be used afterwards. The costs are added to *costs, except for total_ns.
+	 */
 	int (*local)(void *ctx, uint64_t n, const struct pred *pred, struct search_costs *costs, struct err *e);
 };
 

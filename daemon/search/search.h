@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* search.h: reverse expression watchpoints (FReD section 3): from good and bad to the transition.
+/*
+ * search.h: reverse expression watchpoints (FReD section 3): the search for the transition between a good and a bad
+ * position.
  */
 #ifndef FRED_SEARCH_SEARCH_H
 #define FRED_SEARCH_SEARCH_H

@@ -14,11 +14,11 @@ struct exit_call {
 	uint64_t pc; /* the function's first instruction */
 };
 
-/* GDB is attached to the process. Not to find it is no failure. */
+/* Sets *x. GDB is attached to the process. If the call is not found, x->frame.any is false. */
 void exit_call_find(struct gdb *g, pid_t tid, struct exit_call *x);
 /*
- * *at: the entry into it, which comes after event `from` and before `to`. The process is used up. 1: it is not after
- * `from`.
+ * *at becomes the position at which exit was called; it lies between the events `from` and `to`. The process cannot be
+ * used afterwards. 1: the call is not after `from`.
  */
 int exit_call_begin(const struct exit_call *x, struct nav *n, uint64_t from, uint64_t to, struct timeline_point *at,
 		    struct err *e);

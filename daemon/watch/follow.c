@@ -16,32 +16,36 @@
 #include "visibility/visibility.h"
 
 #define POLL_MS 2
-#define ASK_STOPS 256 /* stops between two looks at the clock and the client */
-#define NEAR_S 2 /* of recorded time that is gone over for a few looks more */
+#define ASK_STOPS 256 /* stops between two checks of the clock and of cancellation */
+/* seconds of recorded time: a way that is shorter is replayed once more for a few further evaluations */
+#define NEAR_S 2
 #define LOOKS_MIN 32
 #define WATCHES TRACE_SLOTS
-#define TRIES 4 /* from change to change, before it is looked at event by event */
+#define TRIES 4 /* runs from change to change; after these, the value is looked at event by event */
 
 struct following {
 	const struct follow *f;
 	struct follow_result *r;
 	struct trace_budget budget, half;
-	uint64_t left_ns; /* of the budget, after a run from change to change */
+	uint64_t left_ns; /* what is left of the budget after a run from change to change */
 	struct trace_words words;
 	struct group group;
-	uint64_t gadget; /* a `syscall` instruction in the process, for copies */
+	uint64_t gadget; /* address of a `syscall` instruction in the process, for making copies */
 	struct visibility visibility;
-	uint32_t notify; /* the shim's count of news, as heard last */
+	uint32_t notify; /* replay_ctl.notify, as it was last read */
 	bool over;
-	/* with at_events: the latest value in the segment after an event, which is that of the next event if nothing
-	 * follows */
+	/*
+	 * with at_events: the latest value in the segment after latest_event; it is the value at the next event if no
+	 * other value follows in the segment
+	 */
 	bool pending;
 	enum search_value latest;
 	uint64_t latest_event;
-	bool skipped; /* not each event was looked at */
+	bool skipped; /* some events were left out */
 	bool missed; /* the value at the end is not that of the last change */
-	uint64_t hits, sum; /* changes of what is watched, and of what was read after each */
-	bool no_changes; /* go event by event */
+	/* how many changes of the watched words there were; a checksum of the values that were read after each */
+	uint64_t hits, sum;
+	bool no_changes; /* look at the value at each event, without watching words */
 };
 
 static struct replay_ctl *ctl(const struct following *w)
@@ -137,7 +141,7 @@ static int look_here(struct following *w, struct err *e)
 	return 0;
 }
 
-/* Is the way to there short enough to be gone for a few more looks? */
+/* Is the way to that event short enough to be replayed for a few further evaluations? */
 static bool is_near(struct nav *n, uint64_t to)
 {
 	struct timeline_event a, b;
@@ -148,8 +152,8 @@ static bool is_near(struct nav *n, uint64_t to)
 }
 
 /*
- * There is no time to look at each: at equal distances, so many as there is time for, up to one at which it is good.
- * `looks` were made in half of the time.
+ * There is no time to evaluate at each event: evaluates at equal distances, as often as there is time for, until the
+ * expression is good. In half of the time, `looks` evaluations were made.
  */
 static int by_some_events(struct following *w, uint64_t to, uint64_t looks, struct err *e)
 {
@@ -199,7 +203,10 @@ static bool same_words(const struct trace_words *a, const struct trace_words *b)
 
 /* ---- to the end of the statement ---- */
 
-/* At the next instruction of a copy: is it another statement's, or the recorder's, who would wait there for ever? */
+/*
+ * Looks at the next instruction of a copy. *over: it belongs to another statement, or to the recorder, in which the
+ * copy would wait for ever.
+ */
 static int look_at_line(struct following *w, struct trace *t, struct trace_line *line, bool *over, struct err *e)
 {
 	uint64_t pc, number;
@@ -239,8 +246,10 @@ static int go_through(struct following *w, struct trace *t, struct trace_line *l
 	return 0;
 }
 
-/* It has come to be *side by the last instruction of this thread. *side: what it is when the statement is over, as far
- * as that is looked for. */
+/*
+ * The last instruction of this thread has changed the expression to *side. *side becomes what it is at the end of the
+ * statement, if that end is found within TRACE_LINE_STEPS.
+ */
 static int end_statement(struct following *w, struct trace *t, enum pred_side *side, struct err *e)
 {
 	struct trace_line line = {0};
@@ -251,7 +260,7 @@ static int end_statement(struct following *w, struct trace *t, enum pred_side *s
 
 	if (trace_get_regs(t, &regs, e))
 		return -1;
-	if (regs.gs_base) /* in the recorder's translation, whose addresses are of no statement */
+	if (regs.gs_base) /* the PC is in the recorder's translated code, which belongs to no statement */
 		return 0;
 	line = (struct trace_line){statements_at(w->f->statements, t->pid, regs.rip - 1, &ignored), regs.rip - 1};
 	if (look_at_line(w, t, &line, &over, e))
@@ -265,7 +274,7 @@ static int end_statement(struct following *w, struct trace *t, enum pred_side *s
 	return r;
 }
 
-/* A watched word was written by this thread. 1: what is read now cannot be watched. */
+/* This thread has written a watched word. 1: what the expression reads now cannot be watched. */
 static int changed(struct following *w, struct trace *t, struct err *e)
 {
 	struct trace_words words;
@@ -285,13 +294,13 @@ static int changed(struct following *w, struct trace *t, struct err *e)
 	if (same_words(&words, &w->words))
 		return 0;
 	w->words = words;
-	/* debug registers are set while all threads stand */
+	/* debug registers can be set only while all threads are stopped */
 	if (group_stop(&w->group, e))
 		return -1;
 	return arm(w) ? 1 : group_resume(&w->group, 0, e);
 }
 
-/* Has the process come to where it was to stop, or can it not go on? */
+/* Sets w->over if the process has reached `until`, or cannot go on. */
 static void hear(struct following *w)
 {
 	uint32_t notify = __atomic_load_n(&ctl(w)->notify, __ATOMIC_ACQUIRE);
@@ -310,8 +319,8 @@ static void hear(struct following *w)
 }
 
 /*
- * All threads wait at `until`: has it the value of the last change that was seen? The kernel changes memory without a
- * hit, and a processor may miss one (localsearch/local_last.c).
+ * All threads wait at `until`. Is the value there that of the last change that was seen? It may not be: the kernel
+ * changes memory without a hit, and a processor may miss a hit (localsearch/local_last.c).
  */
 static int check_end(struct following *w)
 {
@@ -327,7 +336,7 @@ static int check_end(struct following *w)
 	return 0;
 }
 
-/* One stop of one thread, which then goes on. 1: it cannot be followed any more. */
+/* Handles one stop of one thread, and lets it go on. 1: the changes cannot be followed any more. */
 static int take(struct following *w, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
 	int r = 0;
@@ -385,7 +394,7 @@ static int begin_group(struct following *w, struct err *e)
 	return group_resume(&w->group, 0, e);
 }
 
-/* The process is used up. 1: the words became too many for the debug registers. */
+/* The process cannot be used afterwards. 1: the expression now reads more words than there are debug registers. */
 static int by_changes(struct following *w, struct err *e)
 {
 	struct target *t = &w->f->nav->t;
@@ -408,7 +417,7 @@ static int by_changes(struct following *w, struct err *e)
 	return r;
 }
 
-/* The process becomes its child at forks on the way: no tracer comes along. */
+/* Does the process become its child at a fork on the way (`follow`)? The tracer cannot follow it then. */
 static bool has_forks_ahead(const struct nav *n)
 {
 	return nav_at(n) < timeline_prefix(n->t.tl) && timeline_prefix(n->t.tl) > timeline_base(n->t.tl);
@@ -429,7 +438,7 @@ static int begin(struct following *w, struct err *e)
 	return 0;
 }
 
-/* From where the words became too many, or what is called could not be interpreted any more. */
+/* Goes on event by event from where the words became too many, or a call could not be interpreted. */
 static int go_on_by_events(struct following *w, struct err *e)
 {
 	struct nav *n = w->f->nav;
@@ -482,13 +491,13 @@ static int run_anew(struct following *w, uint64_t budget_ns, struct err *e)
 	return run(w, e);
 }
 
-/* All changes up to the end of the way have been evaluated, but for those whose hits a processor has missed. */
+/* Were all changes up to the end evaluated, except for those whose hits a processor has missed? */
 static bool is_whole(const struct following *w)
 {
 	return w->r->exact || (w->f->nth && w->r->turns == w->f->nth && !w->r->by_events);
 }
 
-/* What is compared with the next run. */
+/* What was found by the run before, for comparison. */
 struct earlier_run {
 	struct follow_result r;
 	uint64_t hits, sum, left_ns;
@@ -502,8 +511,8 @@ static bool same_hits(const struct earlier_run *a, const struct following *b)
 }
 
 /*
- * A processor misses a hit now and then. What was found by hits must be found by two runs, one directly after the
- * other; the last run of all looks at the value at each event instead.
+ * A processor misses a hit now and then. So what was found by hits counts only if two consecutive runs find the same.
+ * The last of the runs does without hits: it looks at the value at each event.
  */
 int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 {

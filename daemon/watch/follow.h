@@ -19,29 +19,35 @@ struct follow {
 	struct gdb *g;
 	const struct pred *pred;
 	uint64_t until; /* the last event to follow to */
-	bool at_events; /* only values at events count, not those that last for a part of a segment */
+	bool at_events; /* only values at events count, not those that last for part of a segment only */
 	uint64_t nth; /* stop at the nth change from good to bad, from 1; 0: do not stop */
-	/* values inside of a statement do not count, if its end is found within TRACE_LINE_STEPS; NULL: they do */
+	/*
+	 * values inside a statement do not count, if the statement's end is found within TRACE_LINE_STEPS; NULL: they
+	 * count
+	 */
 	struct statements *statements;
-	/* wall time after which following stops; another run, which confirms what was found by hits, has as much */
+	/*
+	 * wall time (ns) after which following stops; a second run, which confirms what was found by hits, has the same
+	 * time again
+	 */
 	uint64_t budget_ns;
 };
 
 struct follow_result {
 	bool reached; /* `until` was reached, and no event was left out */
 	bool exact; /* ... and every change on the way was evaluated, inside segments too; if found by hits, twice */
-	bool by_events; /* values at events were looked at, on a part of the way at least */
+	bool by_events; /* on a part of the way at least, only values at events were looked at */
 	uint64_t at; /* the event that was reached */
-	enum pred_side last; /* the value there, or the last one before it had none */
-	bool turned; /* it changed from good to bad, for the last time in the segment after event `turn` */
+	enum pred_side last; /* the value there; if there is none, the last one before */
+	bool turned; /* it changed from good to bad; the last such change is in the segment after event `turn` */
 	uint64_t turn;
-	uint64_t turns, in_segment; /* how many there were in all, and of those in that segment */
+	uint64_t turns, in_segment; /* how many such changes there were in all, and how many of them in that segment */
 	uint64_t evaluations, evaluate_ns, total_ns;
 };
 
 /*
- * The process stands at an event, at most `until`; it is used up. If it cannot be followed to there, !reached. -1: the
- * client asked to stop, or GDB failed.
+ * The process is at an event, at most `until`; it cannot be used afterwards. If it cannot be followed to `until`,
+ * r->reached is false. -1: the user cancelled, or GDB failed.
  */
 int follow_run(const struct follow *f, struct follow_result *r, struct err *e);
 

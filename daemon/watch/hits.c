@@ -7,11 +7,11 @@
 #include "replay/segment.h"
 #include "trace/budget.h"
 
-#define AGAIN_S 0.5 /* of recorded time to be replayed again */
-#define COUNT_NS 500000000u /* of going through the segment */
-#define ASK_HITS 256 /* passes, and it is asked whether the user still wants it */
+#define AGAIN_S 0.5 /* seconds of recorded time: at most this much is replayed again */
+#define COUNT_NS 500000000u /* limit for running through the segment */
+#define ASK_HITS 256 /* cancellation is checked after this many passes */
 
-/* How long it took from the nearest checkpoint to the end of the segment when it was recorded. */
+/* The recorded time from the nearest checkpoint to the end of the segment. */
 static double way_s(struct nav *n, uint64_t event)
 {
 	struct timeline_event from, to;
@@ -26,8 +26,8 @@ static double way_s(struct nav *n, uint64_t event)
 }
 
 /*
- * What a call leaves in the other registers comes from how the shim waited, and is not the same each time.
- * The flags are left out: a trap's own bits come and go in them.
+ * Compares the registers that a function keeps for its caller. The others, after a call, depend on how the recorder
+ * waited, and differ from replay to replay. So do the flags, in which a trap's own bits come and go.
  */
 static bool state_equal_frame(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
@@ -48,13 +48,13 @@ static bool has_truth(const struct segment *s, const struct expr *x, const struc
 {
 	struct expr_value v;
 
-	if (!x->compiled) /* a call: registers have to do */
+	if (!x->compiled) /* an expression with a call: only registers can be compared */
 		return true;
 	expr_eval_memory(x, s->held.pid, &v);
 	return v.truth == want->truth;
 }
 
-/* In a state that may be the first bad one. */
+/* Compares a state with the first bad one. */
 static enum likeness compare(struct segment *s, const struct segment_search *d, const struct expr *x,
 			     const struct user_regs_struct *regs)
 {
@@ -66,10 +66,12 @@ static enum likeness compare(struct segment *s, const struct segment_search *d, 
 }
 
 #define REP_SLOT 2 /* segment.h uses those before */
-#define REP_SLICE_NS 100000000u /* after which it is looked whether it is still there */
+#define REP_SLICE_NS 100000000u /* after this time, checks whether the thread is still in the instruction */
 
-/* Of a `rep` that begins with *regs, and comes to *now: the address of the last byte that it has written there. 0: it
- * does not. */
+/*
+ * For a `rep` instruction that begins with *regs and has come to *now: the address of the last byte that it has
+ * written. 0: it writes nothing.
+ */
 static uint64_t last_written(const struct user_regs_struct *regs, const struct user_regs_struct *now)
 {
 	struct user_regs_struct r = *regs;
@@ -85,7 +87,10 @@ static uint64_t last_written(const struct user_regs_struct *regs, const struct u
 	return same_regs(&r, now) ? now->rdi - (step > 0 ? 1 : (uint64_t)step) : 0;
 }
 
-/* The bad state is in the middle of a `rep`, which begins with *regs at the PC. Goes there to see. As is_it. */
+/*
+ * The bad state is in the middle of a `rep` instruction, which begins with *regs and is at the PC. Goes there and
+ * compares. Returns as is_it.
+ */
 static int is_in_rep(struct segment *s, const struct segment_search *d, const struct expr *x,
 		     struct user_regs_struct *regs, struct err *e)
 {
@@ -105,7 +110,7 @@ static int is_in_rep(struct segment *s, const struct segment_search *d, const st
 			return NO;
 		if (trace_get_regs(&s->held, regs, e))
 			return -1;
-		/* it writes there for certain, unless a signal ends it before */
+		/* the instruction writes there for certain, unless a signal interrupts it */
 		if (regs->rip != pc && !s->sig && !(stop.slots & 1u << REP_SLOT))
 			return err_set(e, ERR_INTERNAL,
 				       "the debug registers of this processor have missed what a string instruction "
@@ -116,7 +121,10 @@ static int is_in_rep(struct segment *s, const struct segment_search *d, const st
 	return stop.slots & 1u << REP_SLOT ? (int)compare(s, d, x, regs) : NO;
 }
 
-/* Stopped at the PC: is this the time? -1: error. Steps over the instruction to see. */
+/*
+ * The thread has stopped at the PC. 1: it is the pass that is wanted; 0: not; -1: error. Steps over the instruction to
+ * find out.
+ */
 static int is_it(struct segment *s, uint64_t pc, const struct segment_search *d, const struct expr *x, struct err *e)
 {
 	struct user_regs_struct regs;
@@ -139,8 +147,9 @@ static int is_it(struct segment *s, uint64_t pc, const struct segment_search *d,
 }
 
 /*
- * The only one of the whole segment that is like it: a loop may come back to the very same registers and words, and
- * longjmp to some of them. 1, 0 or -1. ctx: of the operation that may be cancelled; NULL: it is to be quick.
+ * Counts the passes up to the only one that is like the bad state. A loop may come back to the very same registers and
+ * words, and longjmp to some of them, so the whole segment is examined. 1, 0 or -1. ctx: of the operation, for
+ * cancellation; NULL: counting is to be quick.
  */
 static int count(struct segment *s, uint64_t pc, const struct segment_search *d, const struct expr *x,
 		 const struct op_ctx *ctx, uint64_t *hits, struct err *e)
@@ -195,7 +204,7 @@ int hits_of_segment(struct nav *n, uint64_t event, const struct segment_search *
 		    : 0;
 	if (segment_end(&s, r ? &why : e) || r)
 		return -1;
-	*hits += passed - (pc == d->begin_pc); /* counted there, too */
+	*hits += passed - (pc == d->begin_pc); /* that pass was counted as well */
 	return 0;
 }
 

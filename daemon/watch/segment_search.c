@@ -12,8 +12,10 @@
 #include "trace/alias.h"
 #include "visibility/shim_frames.h"
 
-/* Time limit of a call in a mixture of two states, which the program never was in: a multiple of the longest call so
- * far. */
+/*
+ * Time limit of a call in a mixture of two states, in which the program never was: a multiple of the longest call so
+ * far.
+ */
 #define MIXTURE_TIMES 10
 #define MIXTURE_MIN_MS 20
 #define MIXTURE_MAX_MS 200
@@ -29,8 +31,8 @@ struct ctx {
 	struct segment_search *out;
 	struct visibility visibility;
 	struct shim_frames shim_frames;
-	bool begun; /* something was evaluated */
-	uint64_t call_ns; /* the longest evaluation by call in a state of the program */
+	bool begun; /* the expression was evaluated at least once */
+	uint64_t call_ns; /* the longest evaluation by a call in a state in which the program was */
 };
 
 static int mixture_timeout_ms(const struct ctx *c)
@@ -41,8 +43,9 @@ static int mixture_timeout_ms(const struct ctx *c)
 }
 
 /*
- * A state of the program may be in the middle of a change, in which a call loops for ever: a call that takes so much
- * longer than all calls before it has no value. 0: nothing is known yet, so the default limit holds.
+ * The time limit of a call in a state of the program. Such a state may be in the middle of a change, so that the called
+ * function loops for ever. A call that takes much longer than all calls before it has no value. 0: there was no call
+ * yet; the default limit holds.
  */
 static int real_timeout_ms(const struct ctx *c)
 {
@@ -86,7 +89,7 @@ static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_
 	if (expr_check_alive(&v, t->pid, e))
 		return -1;
 	*side = sides[pred_side(c->pred, v.truth)];
-	if (t->mixture) /* only a guess: not what the user is shown */
+	if (t->mixture) /* the value is only a guess, and is not shown to the user */
 		return 0;
 	if (!t->aside)
 		*(*side == TRACE_BAD ? &c->out->after : &c->out->before) = v;
@@ -98,7 +101,7 @@ static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_
 	return c->seg.t->ctl->aliases && alias_add_words(t->pid, words, e) ? -1 : known;
 }
 
-/* The segment ends when its event is counted, also in a copy with a control page of its own. */
+/* Has the segment ended? It ends when its event is counted, also in a copy with a control page of its own. */
 static int ended(void *arg, struct trace *t, bool *end, struct err *e)
 {
 	return segment_is_over(&((struct ctx *)arg)->seg, t->pid, end, e);
@@ -154,7 +157,9 @@ static const struct trace_local_ops ops = {
 	.leave = leave,
 };
 
-/* Goes to where the search begins. *end_hits becomes the number of passes of the end that are left from there. */
+/*
+ * Goes to where the search begins. *end_hits becomes the number of passes of the end address that are left from there.
+ */
 static int go_to_begin(struct ctx *c, uint64_t *end_hits, struct err *e)
 {
 	const struct segment_search *d = c->out;
@@ -183,7 +188,7 @@ static int search(struct ctx *c, struct err *e)
 	struct trace *held = &c->seg.held;
 	struct segment_search *out = c->out;
 
-	/* registers are in no mixture of memory */
+	/* in a mixture of two memory states, registers have no meaning */
 	if (go_to_begin(c, &p.end_hits, e))
 		return -1;
 	p.no_guess = c->x->locals.any && !c->x->compiled && !c->x->direct && !c->x->absolute;
@@ -207,7 +212,9 @@ static int search(struct ctx *c, struct err *e)
 	return 0;
 }
 
-/* *own: the expression with the registers of a thread that does not move in this segment as numbers. 1: it uses none.
+/*
+ * *own: the expression, in which the registers of a thread that does not move in this segment are replaced by numbers.
+ * 1: it uses no such registers.
  */
 static int in_segment(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, struct expr *own,
 		      struct err *e)

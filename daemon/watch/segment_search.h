@@ -24,19 +24,20 @@ struct segment_search {
 	uint64_t begin_pc, begin_hits; /* the search begins here; 0: with the segment */
 	uint64_t end_pc, end_hits; /* the segment ends here before its event; 0: it does not */
 	struct statements *statements; /* values between two of them count; NULL: between any two instructions */
-	const struct expr_value *at_begin; /* what it is where the segment begins, if that is known; or NULL */
-	const struct op_ctx *op; /* asked whether to cancel; NULL: it cannot be cancelled */
+	const struct expr_value *at_begin; /* the value where the segment begins; NULL: not known */
+	const struct op_ctx *op; /* the operation, for cancellation; NULL: the search cannot be cancelled */
 };
 
 /*
- * The target stands at event n, where the expression may be bad too; it is used up. On success r.t is held in the first
- * bad state: segment_search_release lets go of it. TRACE_LOCAL_BAD: the expression is good nowhere in the segment.
+ * The target is at event n, where the expression may be bad already; it cannot be used afterwards. On success r.t is
+ * held in the first bad state; segment_search_release releases it. TRACE_LOCAL_BAD: the expression is good nowhere in
+ * the segment.
  */
 int segment_search_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
 		       struct segment_search *out, struct err *e);
 /*
- * The target stands at event n, as it did for segment_search_run; it is used up. *passes: how often the thread came to
- * pc, where the transition was made, from there on. 1: that is not known.
+ * The target is at event n, as it was for segment_search_run; it cannot be used afterwards. *passes: how often the
+ * thread came from there to pc, where the transition was made. 1: that is not known.
  */
 int segment_search_passes(struct target *t, uint64_t n, const struct segment_search *d, uint64_t pc, uint64_t *passes,
 			  struct err *e);

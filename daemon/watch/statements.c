@@ -13,14 +13,15 @@
 #include "rlog/rlog.h"
 
 #define CACHED 4096u /* addresses, a power of two */
-#define MODULES 32u /* files with code that may be loaded; what is in others is in no statement */
+/* files with code whose line tables are kept; the code of further files belongs to no statement */
+#define MODULES 32u
 
 struct module {
-	uint64_t lo, hi; /* of the mapping with the code */
+	uint64_t lo, hi; /* address range of the mapping that has the code */
 	char *path;
-	Dwfl *dwfl; /* NULL: it has no lines of the program's own */
+	Dwfl *dwfl; /* NULL: the file has no lines of the program's own */
 	Dwfl_Module *mod;
-	Dwarf_Die *unit; /* in which the last address was */
+	Dwarf_Die *unit; /* the unit of the last address that was looked up */
 	Dwarf_Addr bias;
 };
 

@@ -16,9 +16,9 @@ struct statements;
 struct statements *statements_new(void);
 void statements_free(struct statements *s);
 /*
- * A number for the line of the instruction at pc, the same for all instructions of that line; 0: it has none. *begins:
- * the instruction is the first of a piece of that line's code, where the line table says that a statement begins. pid:
- * the program, or a copy of it, at any time.
+ * A number for the line of the instruction at pc, the same for all instructions of that line; 0: it has no line.
+ * *begins: the line table says that a statement begins at this instruction. pid: the program, or a copy of it, at any
+ * time.
  */
 uint64_t statements_at(struct statements *s, pid_t pid, uint64_t pc, bool *begins);
 

@@ -48,7 +48,7 @@ int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, ui
 	return 0;
 }
 
-/* An option has the name of its parameter. */
+/* Adds the option of a parameter; it has the same name. */
 static void add_option(struct buf *b, const char *key, const json_t *value)
 {
 	cleanup_free char *name = xstrdup(key);
@@ -78,7 +78,7 @@ char *suggest_command(const json_t *asked, const struct rec *rec, uint32_t proce
 		buf_addf(&b, " --process %u", process);
 	buf_addf(&b, " --%s %llu", end, (unsigned long long)at);
 	if (expr && *expr == '-')
-		buf_add_str(&b, " --"); /* it is no option */
+		buf_add_str(&b, " --"); /* the expression begins with `-`, but is no option */
 	advice_add_word(&b, expr ? expr : "");
 	return buf_steal(&b);
 }

@@ -17,8 +17,8 @@ struct suggestion {
 };
 
 /*
- * Evaluates between from and to, which count as `end`. on_error: what a position without a value counts as. The
- * process is used up.
+ * Evaluates at positions between `from` and `to`, at which the truth value is `end`. on_error: what a position without
+ * a value counts as. The process cannot be used afterwards.
  */
 int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, uint64_t to, enum search_value end,
 		 enum search_value on_error, struct suggestion *s, struct err *e);

@@ -17,7 +17,7 @@
 #include "watch/suggest.h"
 
 /*
- * The good end is inside a segment: makes a copy of the process there. The process itself is ended; while the copy
+ * For a good end inside a segment: makes a copy of the process there. The process itself is ended; while the copy
  * lives, no other process can be started.
  */
 static int copy_inside(struct watch *w, struct err *e)
@@ -214,7 +214,10 @@ static char *what_was_looked_at(const struct watch_looked *l, const struct sugge
 	return xstrdup(s->looked ? ", and also at all positions in between at which it was evaluated" : "");
 }
 
-/* Both ends count the same. WATCH_FOUND: it is good in between, and stage D has where it turned. */
+/*
+ * The expression counts the same at both ends. WATCH_FOUND: it is good in between, and stage D has found the
+ * transition.
+ */
 static int equal_ends(struct watch *w, const struct watch_params *p, struct search_result *r, struct err *e)
 {
 	enum search_value on_error = p->on_error == SEARCH_ON_ERROR_BAD ? SEARCH_FALSE : SEARCH_TRUE;
@@ -247,7 +250,10 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct sear
 	return WATCH_EQUAL;
 }
 
-/* No value at either end: the last position found at which it has one is where the search begins. 1: there is none. */
+/*
+ * The expression has no value at either end: the search begins at the last position found at which it has one. 1: there
+ * is none.
+ */
 static int find_value(struct watch *w, struct err *e)
 {
 	struct suggestion s = {0};
@@ -342,7 +348,10 @@ static int search(struct watch *w, const struct watch_params *p, double t0, stru
 	return WATCH_FOUND;
 }
 
-/* Which time at its PC it was, where that is cheap to find out, or wanted. The processes of the search are gone. */
+/*
+ * Counts how often the thread has come to the transition's PC, if that is cheap to find out or the user wants it. The
+ * processes of the search have ended.
+ */
 static void count_hits(struct watch *w, bool wanted, struct watch_result *result)
 {
 	struct timeline_point *at = &result->at;

@@ -9,7 +9,7 @@
 #include "replay/segment.h"
 #include "watch/watch_int.h"
 
-/* Did the search give no answer, or one that tells only that the object is gone? */
+/* Did the search find nothing, or only that the object had gone? */
 static bool is_lost(const struct watch *w, int r, const struct watch_result *result)
 {
 	if (r == WATCH_FOUND)
@@ -17,7 +17,7 @@ static bool is_lost(const struct watch *w, int r, const struct watch_result *res
 	return r >= 0 && !w->false_at;
 }
 
-/* In the thread that calls exit, which is held. */
+/* Evaluates in the thread that calls exit, which is held. */
 static int evaluate(struct watch *w, struct segment *s, struct expr_value *v, struct err *e)
 {
 	pid_t copy = 0;
@@ -54,7 +54,7 @@ static enum search_value truth_of(const struct watch *w, const struct expr_value
 	return w->params->on_error == SEARCH_ON_ERROR_BAD ? SEARCH_FALSE : SEARCH_TRUE;
 }
 
-/* With this value as the bad end's: may there be a transition that the search up to the end has not found? */
+/* If v were the value at the bad end: could there be a transition that the search up to the end has not found? */
 static bool may_turn(const struct watch *w, const struct expr_value *v)
 {
 	enum search_value good = truth_of(w, &w->at_good);

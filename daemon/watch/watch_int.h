@@ -37,12 +37,14 @@ struct watch {
 	bool within; /* ... within which alone it was good, and there was no time to search further back */
 	bool sure; /* nothing after it makes the expression good again ... */
 	bool at_events; /* ... or at least, it is good at no event after it */
-	uint64_t later_evaluations, later_ns; /* what it took to know that */
-	unsigned valueless; /* at so many positions between the ends it has no value, nor at the ends */
+	uint64_t later_evaluations, later_ns; /* what it took to find that out */
+	/* at how many of the positions that were tried between the ends it has no value, if it has none at the ends */
+	unsigned valueless;
 	struct expr_value seen; /* the latest value at an event that is as at the good end ... */
 	uint64_t seen_at; /* ... and 1 + that event; 0: none */
 	struct exit_call exit; /* the bad end is inside of this call */
-	struct timeline_point exit_at; /* ... where that was made, if it is to be looked at, too */
+	/* ... and the position of the call, if the expression is to be examined there, too */
+	struct timeline_point exit_at;
 	pid_t good_copy; /* a copy of the process at the good end */
 	double replay_s;
 };
@@ -50,13 +52,11 @@ struct watch {
 /* watch_ops.c: the search's view of the world, without stage D; the context is a struct watch. */
 extern const struct search_ops watch_event_ops;
 
-/*
- * Stage D (search/ops.h, `local`), and before it: which transition, if there are later ones than that after event n.
- */
+/* Stage D (search/ops.h, `local`). Before it, decides which transition is meant, if there are several after event n. */
 int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_costs *costs, struct err *e);
 /*
  * Both ends are bad: follows the changes of what the expression reads, for a second by default, to see whether it is
- * good in between. 1: it is, and stage D has found the transition; 0: *looked says how far the search went.
+ * good in between. 1: it is, and stage D has found the transition; 0: it is not as far as *looked says.
  */
 struct watch_looked {
 	bool watched; /* changes were followed ... */
@@ -67,11 +67,11 @@ struct watch_looked {
 };
 int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs,
 		 struct watch_looked *looked, struct err *e);
-/* For an expression that is true at both ends: sets w->false_at. The process is used up. */
+/* For an expression that is true at both ends: sets w->false_at. The process cannot be used afterwards. */
 int watch_anywhere(struct watch *w, struct err *e);
 /*
- * watch_exit.c: after a search with outcome r. Sets w->exit_at if the search is to be made again up to the call of
- * exit. The process is used up.
+ * watch_exit.c: called after a search with outcome r. Sets w->exit_at if the search is to be made again up to the call
+ * of exit. The process cannot be used afterwards.
  */
 void watch_find_exit(struct watch *w, int r, const struct watch_result *result);
 /* Ends the processes that stage D still holds. */

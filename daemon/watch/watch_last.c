@@ -15,11 +15,12 @@
 #include <string.h>
 
 #define LATER_NS 1000000000u /* for following the changes after what was found */
-#define WITHIN_NS 20000000000u /* for going back over statements inside of which alone it was good */
-#define SEGMENTS 16 /* so many are looked into, the longest ones, when changes cannot be followed */
-#define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
+#define WITHIN_NS 20000000000u /* for going back over statements inside which alone it was good */
+#define SEGMENTS 16 /* segments that are examined, the longest ones, when changes cannot be followed */
+/* time limit when the user asked for the last transition however long it takes */
+#define WHOLE_NS (3600ull * 1000000000u)
 
-/* In the segment after event n, up to the bad end if that is in there. */
+/* Runs stage D in the segment after event n, up to the bad end if that is in this segment. */
 static int turn_in(struct watch *w, uint64_t n, struct err *e)
 {
 	bool bounded = w->here.pc && n == w->here.event;
@@ -105,8 +106,7 @@ static int run_follow(struct watch *w, const struct follow *f, uint64_t from, st
 	return 0;
 }
 
-/* Follows the changes from `from` to `to`: *turn becomes the last transition on the way. *last: what it was at the end.
- */
+/* Follows the changes from `from` to `to`: *turn becomes the last transition in between, *last the value at `to`. */
 static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn, enum pred_side *last, struct err *e)
 {
 	struct follow f = follow_up_to(w, to);
@@ -130,8 +130,8 @@ static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn
 }
 
 /*
- * It has no value before the transition, but was good long before: was there a change from value to value? Then that is
- * it.
+ * The expression has no value just before the transition, but was good earlier. If it changed from a value to another
+ * value in between, that change becomes the transition.
  */
 static int from_value_to_value(struct watch *w, uint64_t *turn, struct err *e)
 {
@@ -187,7 +187,10 @@ static int last_turn(struct watch *w, uint64_t *turn, struct err *e)
 	return from_value_to_value(w, turn, e);
 }
 
-/* missing: how many of them were not found, before the bad end's segment where that is inside one. */
+/*
+ * The error for --nth N with too few transitions. missing: how many were not found, not counting those in the bad end's
+ * segment if that end is inside one.
+ */
 static int too_few(struct watch *w, uint64_t missing, struct err *e)
 {
 	uint64_t found = w->params->nth - missing + (w->have_d && w->turn == w->here.event ? w->d.r.turns : 0);
@@ -205,7 +208,7 @@ static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 	struct follow_result r;
 
 	f.nth = w->params->nth;
-	if (w->from.pc) { /* first what is left of its segment */
+	if (w->from.pc) { /* first the rest of the good end's segment */
 		w->in_segment = f.nth;
 		if (turn_in(w, w->good, e))
 			return -1;
@@ -270,8 +273,8 @@ static bool is_found(const struct watch *w)
 }
 
 /*
- * Following, the change was seen in a segment in which it is not: two threads were on their way. Bisecting the events
- * tells which it is.
+ * Following saw the change in a segment in which it was not made, since two threads were moving. Bisecting the events
+ * tells which segment it is.
  */
 static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
 {
@@ -289,8 +292,8 @@ static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
 }
 
 /*
- * The transition in hand is inside a statement that began with a bad state: the wanted one is before that, which
- * becomes the bad end. 1: so it is, and the search has to be done again after event *turn.
+ * The transition that was found lies inside a statement that began with a bad state. The wanted one is earlier: that
+ * statement's beginning becomes the bad end. 1: this was done, and the search has to be made again after event *turn.
  */
 static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, struct err *e)
 {
@@ -401,8 +404,9 @@ static size_t longest(struct watch *w, uint64_t from, uint64_t to, struct span *
 }
 
 /*
- * What the expression reads could not be watched, and it is bad at each event: is it good inside of a segment, at one
- * of the states that stage D looks at? With --last in each segment, else in some, beginning with the last. As turns_in.
+ * The words that the expression reads could not be watched, and it is bad at each event. Is it good inside a segment,
+ * at one of the states that stage D examines? With --last all segments are searched, else some of them, from the last
+ * one back. Returns as turns_in.
  */
 static int in_some_segment(struct watch *w, uint64_t from, uint64_t to, uint64_t *n, struct err *e)
 {

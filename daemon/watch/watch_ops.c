@@ -62,7 +62,7 @@ static int op_checkpoint(void *arg, struct err *e)
 	(void)e;
 	if (r < 0)
 		log_warn("%s", why.text);
-	return r ? 1 : 0; /* the search does without */
+	return r ? 1 : 0; /* a checkpoint that cannot be made is no error */
 }
 
 static int op_drop(void *arg, uint64_t at, struct err *e)

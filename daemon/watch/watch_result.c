@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "replay/show.h"
 
-#define FREE_DEPTH 12 /* frames between free and the instruction */
+#define FREE_DEPTH 12 /* how far from the instruction outwards `free` may be */
 
 /*
  * The held thread stands after the instruction. For the unwinder it is put back on it, with the registers
@@ -43,7 +43,7 @@ static int check_local(const struct watch *w, struct err *e)
 	}
 }
 
-/* GDB is attached. Is the thread inside of malloc's free, the recorder's or libc's? */
+/* GDB is attached. Is the thread inside `free`, the recorder's or libc's? */
 static bool is_freeing(struct gdb *g, pid_t tid)
 {
 	static const char *const names[] = {"free", "cfree", "__libc_free", "__GI___libc_free", "_int_free",
