@@ -64,8 +64,8 @@ static const char *const releasing[] = {"free", "realloc", "reallocarray", "cfre
 #define POINTER_WORK 15000u /* to look for where the pointer came from */
 
 /*
- * It stands at the second free of a block: was the pointer read from memory that had been freed? Then that is what was
- * wrong, and the chain. 0: yes; 1: no, and it stands there again; -1.
+ * The program stands at the second free of a block. Was the pointer read from memory that had been freed? Then that is
+ * the mistake, and the chain leads there. 0: yes; 1: no, and the program stands there again; -1.
  */
 static int by_stale_pointer(struct explain *x, struct err *e)
 {
@@ -88,8 +88,9 @@ static int by_stale_pointer(struct explain *x, struct err *e)
 }
 
 /*
- * It stands at the first free of the block, in `first`. Which of the calls at the failure are those of then? The others
- * have a cfa of 0 afterwards: the same function was called again. The cursor stands anywhere.
+ * The program stands at the first free of the block, whose calls are in `first`. Which of the calls that last at the
+ * failure lasted then already? The cfa of the others becomes 0: the same function was called again. The cursor may
+ * stand anywhere afterwards.
  */
 static int keep_lasting(struct explain *x, const struct flow_stack *first, uint64_t header, struct flow_stack *second,
 			struct err *e)
@@ -117,7 +118,10 @@ static int keep_lasting(struct explain *x, const struct flow_stack *first, uint6
 	return 0;
 }
 
-/* Who is to blame for the first free of the block, at which p stands. *end: how the chain ends then. 0, or -1. */
+/*
+ * Adds the step for the first free of the block, at which p stands, or for the statement that caused it. *end: how the
+ * chain ends there. 0, or -1.
+ */
 static int tell_blame(struct inspect *p, const struct object *o, const struct flow_stack *second, const char **end,
 		      struct err *e)
 {
@@ -133,7 +137,7 @@ static int tell_blame(struct inspect *p, const struct object *o, const struct fl
 	return got < 0 ? -1 : 0;
 }
 
-/* It stands at the first free of the block, which was freed again in `second`. */
+/* The program stands at the first free of the block, which was freed again in `second`. */
 static int tell_first_free(struct explain *x, const struct object *o, struct flow_stack *second, struct err *e)
 {
 	struct flow_stack first;
@@ -162,7 +166,7 @@ static int tell_first_free(struct explain *x, const struct object *o, struct flo
 	return got;
 }
 
-/* It stands at the call of free or realloc that was refused. */
+/* The program stands at the call of free or realloc that was refused. */
 static int explain_release(struct explain *x, struct err *e)
 {
 	struct user_regs_struct r;
@@ -192,7 +196,8 @@ static int explain_release(struct explain *x, struct err *e)
 	if (!freed) {
 		struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RDI, .len = 8};
 
-		if (o.heap && o.lo != r.rdi) /* in the middle of one: who added to the pointer has made another one */
+		/* in the middle of a block: the statement that added to the pointer made it another one */
+		if (o.heap && o.lo != r.rdi)
 			return flow_follow(x, x->tid, &l, false, e);
 		got = r.rdi % 16 ? 1 : failure_broken_heap(x, r.rdi, e);
 		if (got <= 0)
@@ -220,8 +225,8 @@ static const char *const aborting[] = {"abort", NULL};
 static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
 
 /*
- * It stands at a call of the recorder's in which the program was aborted: malloc has found the heap damaged there,
- * perhaps for a function of libc's. 1: it has not, and it stands there.
+ * The program stands at a call of the recorder's in which it was aborted: malloc found the heap damaged there, perhaps
+ * when a function of libc called it. 1: it did not, and the program stands there still.
  */
 static int explain_allocation(struct explain *x, struct err *e)
 {

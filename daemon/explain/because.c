@@ -16,15 +16,14 @@
 #include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
-/* ---- what a condition of the program's own has decided ---- */
+/* ---- what a condition of the program's own decided ---- */
 
 #define BRANCH_STEPS 3000u
 #define ANSWER_WORK 15000u /* to look for why a function said no */
 
 #define BRANCHES_KNOWN 64u
 
-/* Branches that are in none of the lines: a loop comes to the same ones again and again, and GDB takes long to answer.
- */
+/* Branches that are in none of the lines. A loop comes to the same ones again and again, and asking GDB takes long. */
 struct branches {
 	uint64_t pc[BRANCHES_KNOWN];
 	unsigned n;
@@ -38,7 +37,7 @@ static bool is_known(const struct branches *b, uint64_t pc)
 	return false;
 }
 
-/* Is the branch in front of which it stands in these lines? -1: it failed. */
+/* Is the branch in front of which the program stands in these lines? -1: it failed. */
 static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c, struct branches *others,
 		       struct err *e)
 {
@@ -58,7 +57,7 @@ static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c
 	return r;
 }
 
-/* own: the highest stack pointer that was seen in the function; what it has called stands below. */
+/* own: the highest stack pointer that was seen in the function; the frames of what it called are below that. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e)
 {
 	pid_t tid = x->t.in.seg.tid;
@@ -99,7 +98,7 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 	return 1;
 }
 
-/* Is what the last value was found in a variable of a function, which may be in registers alone, and no object? */
+/* Is the object that was found last a variable of a function? It may be in registers alone. */
 static bool is_on_stack(struct explain *x)
 {
 	struct mapping m;
@@ -108,7 +107,7 @@ static bool is_on_stack(struct explain *x)
 	       (x->t.mode && maps_find(cursor_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
 }
 
-/* Does the chain end at a call, whose result is no variable's? */
+/* Does the chain end at a call whose result is stored in no variable? */
 static bool is_of_calls(enum chain_end end)
 {
 	return end == END_INPUT || end == END_CLOSED;
@@ -135,8 +134,8 @@ static bool says_yes_or_no(const struct explain *x)
 }
 
 /*
- * What a function said of its arguments is no cause: why did it come to that statement? 0: the chain goes on to that;
- * 1: it is not known, and the chain is not changed; -1.
+ * The chain ends at what a function returned about its arguments, which is no cause. Why was that statement executed?
+ * 0: the chain goes on from there; 1: it is not known, and the chain is not changed; -1.
  */
 static int why_answer(struct explain *x, enum condition_of of, struct err *e)
 {
@@ -162,8 +161,8 @@ static int why_answer(struct explain *x, enum condition_of of, struct err *e)
 }
 
 /*
- * Goes back to the call that is being executed in a frame of p, which is open: where its return address is. 0: none is,
- * the program stands in that function itself.
+ * Goes back to the call that is being executed in a frame of p, which is open. Returns where that call's return address
+ * is; 0: there is no call, the program stands in that function itself.
  */
 static uint64_t call_of_frame(struct inspect *p, int level)
 {
@@ -176,7 +175,7 @@ static uint64_t call_of_frame(struct inspect *p, int level)
 	return outer.value[GDB_REG_SP] - 8;
 }
 
-/* Are the steps after so many all in the condition itself? Then they say no more than that it did not hold. */
+/* Are all steps after the first `before` in the condition itself? Then they say no more than that it did not hold. */
 static bool is_in_condition(const struct explain *x, size_t before, const struct condition *c)
 {
 	const json_t *file = json_object_get(x->chain.v[0].location, "file");
@@ -192,9 +191,9 @@ static bool is_in_condition(const struct explain *x, size_t before, const struct
 }
 
 /*
- * What the instruction compared that decided the branch in these lines. at: where the statement stands; call: of the
- * frame that it stands in. begins: the chain's last step is only where a variable begins, and goes if this tells more.
- * 0: found, or it begins; 1: not.
+ * Follows what the instruction compared that decided the branch in these lines. at: the statement; call: as of
+ * call_of_frame, of its frame. begins: the chain's last step is only where a variable begins; it is dropped if more is
+ * found. 0: found, or `begins`; 1: not.
  */
 static int by_branch(struct explain *x, const struct condition *c, const struct timeline_point *at, uint64_t call,
 		     enum condition_of of, bool begins, struct err *e)
@@ -251,14 +250,14 @@ int because_of_line(struct explain *x, struct inspect *p, int level, bool begins
 	r = by_branch(x, &c, &at, call, CONDITION_OF_ALL, begins, e);
 	if (r != 1)
 		return r;
-	/* it is in the lines of a function that the compiler has put there */
+	/* the branch is in the lines of a function that the compiler has inlined */
 	c = (struct condition){.from = 1, .to = INT_MAX};
 	return by_branch(x, &c, &at, call, CONDITION_OF_ALL, false, e);
 }
 
 /* ---- loops that are given up ---- */
 
-/* Is it about one name, that the loop counts, and constants? */
+/* Is the expression about one name, which the loop counts, and constants? */
 static bool is_about_counter(const char *expr, const char *loop)
 {
 	char name[64] = "";
@@ -291,7 +290,7 @@ static bool is_about_counter(const char *expr, const char *loop)
 }
 
 /*
- * Does the loop around the statement of a frame go along a list that has no end? p is open, and is closed. 0: found; 1:
+ * Does the loop around the statement of a frame follow a list that has no end? p is open, and is closed. 0: found; 1:
  * it is no such loop; -1.
  */
 static int by_ring(struct explain *x, struct inspect *p, int level, const struct condition *loop, struct err *e)
@@ -307,7 +306,7 @@ static int by_ring(struct explain *x, struct inspect *p, int level, const struct
 	if (walks)
 		n = ring_read(p, level, name, field, word);
 	inspect_close(p);
-	if (walks && !n) { /* the variable may be in a register, which is used for something else now */
+	if (walks && !n) { /* the variable may have been in a register that has another use now */
 		r = call ? flow_last_write(x, call, 8, 0, &ignored, e) : 0;
 		if (!r)
 			r = because_to_branch(x, loop, e);
@@ -327,8 +326,8 @@ static int by_ring(struct explain *x, struct inspect *p, int level, const struct
 }
 
 /*
- * The condition says that a loop has been gone through too often: what it goes on for is what has turned, and not
- * turned back. p is open. 0: found; 1: not; -1. closed then.
+ * The condition says that a loop has made too many rounds: searches for what turned the loop's own condition, which
+ * never turned back. p is open. 0: found; 1: not; -1, and p is closed.
  */
 static int by_loop(struct explain *x, struct inspect *p, int level, const struct condition *c, const char *bad,
 		   struct err *e)
@@ -374,11 +373,12 @@ int because_of_count(struct explain *x, struct inspect *p, int level, const char
 	return r;
 }
 
-#define CALLERS_MOST 4u /* of a function that only ends the program, whose condition is in its caller */
+/* frames of a function that only ends the program; the condition is in its caller */
+#define CALLERS_MOST 4u
 
 /*
- * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it
- * stands at a function that the statement has called.
+ * Looks for the cause in the `if` around the statement of a frame. p is open at that position, and is closed. called:
+ * the program stands at the entry of a function that the statement has called.
  */
 int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of,
 			 struct err *e)
@@ -398,7 +398,7 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 	}
 	if (!c.text && of == CONDITION_OF_ALL &&
 	    (called || !(own >= 0 && stack_is_inlined(p->frames, p->nframes, (size_t)own)))) {
-		/* then the last branch of the function has led to the statement */
+		/* the function's last branch has led to the statement */
 		level = own;
 		c = (struct condition){.from = 1, .to = INT_MAX};
 	}
@@ -465,8 +465,8 @@ int because_of_bound(struct explain *x, struct err *e)
 }
 
 /*
- * Where the value came from says nothing of why it was used there. The chain ended at its first step: the condition
- * under which the statement was executed is the next thing to ask about.
+ * The origin of the value does not say why it was used there. The chain ended at its first step, so the condition under
+ * which that statement was executed is searched.
  */
 int because_here(struct explain *x, struct err *e)
 {
@@ -487,7 +487,7 @@ int because_here(struct explain *x, struct err *e)
 		r = because_of_condition(x, &p, p.user, false, CONDITION_OF_ALL, e);
 		if (r < 0)
 			return -1;
-		if (!r && x->end == END_INITIAL) { /* what the program was given, as its arguments, is no cause */
+		if (!r && x->end == END_INITIAL) { /* what the program was given, such as its arguments, is no cause */
 			explain_cut(x, 1);
 			r = 1;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * broken.c: malloc or free refused to go on, because their own data in the heap was overwritten. The blocks of the
- * arena follow each other, so going through them finds the first word that is not as malloc wrote it. From there the
+ * broken.c: malloc or free refused to go on, because their own data in the heap was overwritten. The blocks of an arena
+ * lie one after the other, so going through them finds the first word that is not as malloc wrote it. From there, the
  * replay goes back from write to write of that word, to the one that damaged it.
  */
 #include <string.h>
@@ -33,7 +33,7 @@ static bool read_header(struct explain *x, uint64_t at, struct heap_block *b)
 	return !trace_read(cursor_memory(&x->t), at, b, sizeof(*b), &ignored);
 }
 
-/* As malloc makes it, or as it is before malloc makes it. */
+/* Is it a header as malloc writes it, or memory that malloc has not used yet? */
 static bool is_header(const struct heap_block *b)
 {
 	static const struct heap_block fresh;
@@ -54,7 +54,7 @@ static bool is_link(struct explain *x, uint64_t at)
 	return !to || (to % 16 == 0 && read_header(x, to - sizeof(b), &b) && b.magic == HEAP_FREE);
 }
 
-/* Is it as malloc has it, where the program stands? */
+/* In the state where the program stands: is the word as malloc wrote it? */
 static bool is_whole(struct explain *x, const struct broken *d)
 {
 	struct heap_block b;
@@ -69,7 +69,7 @@ static bool is_whole(struct explain *x, const struct broken *d)
 	}
 }
 
-/* What of a block is broken, if something is. */
+/* Is something of the block damaged? *d: what. */
 static bool block_is_broken(struct explain *x, const struct heap_walk *w, struct broken *d)
 {
 	uint64_t memory = w->at + sizeof(w->b), n = heap_block_size(&w->b);
@@ -92,7 +92,7 @@ static bool block_is_broken(struct explain *x, const struct heap_walk *w, struct
 	return !is_whole(x, d);
 }
 
-/* The first that is broken in the arena of addr. */
+/* The first damaged word in the arena of addr. */
 static bool find_broken(struct explain *x, uint64_t addr, struct broken *d)
 {
 	struct heap_walk w;
@@ -106,7 +106,7 @@ static bool find_broken(struct explain *x, uint64_t addr, struct broken *d)
 	return read_header(x, w.at, &w.b) && !is_header(&w.b);
 }
 
-/* Back to the write before which it was whole. 0; 1: it is not found; -1. */
+/* Back to the write before which the word was whole. 0; 1: it is not found; -1. */
 static int to_write(struct explain *x, const struct broken *d, struct err *e)
 {
 	bool ignored;
@@ -137,7 +137,7 @@ static void tell_write(struct inspect *p, const struct broken *d)
 			     "this wrote to the block of %llu bytes at 0x%llx after it was freed", size, memory);
 }
 
-/* It stands at the write to a freed block: to the free. */
+/* The program stands at a write to a freed block: adds the step for the free. */
 static int tell_free(struct explain *x, const struct broken *d, struct err *e)
 {
 	int r = failure_tell_block(x, d->header, STEP_FREE, "freed", ", and used afterwards", e);

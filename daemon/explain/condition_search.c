@@ -22,11 +22,11 @@
 
 #define SETTLE_MAX 6u
 #define LATER_NS 3000000000u /* to know that a transition is the last one */
-#define WATCH_MS 500u /* what a search costs; see cursor.h */
+#define WATCH_MS 500u /* milliseconds of work that a search counts as; see cursor.h */
 
 /* What a reverse-watch found. */
 struct transition {
-	struct step step; /* its words come when it is told */
+	struct step step; /* its text is set when it becomes part of the chain */
 	struct strv notes;
 	bool found, may_be_later, had_value;
 	bool told; /* the chain owns the step */
@@ -114,8 +114,8 @@ static int watch(struct explain *x, const char *expr, const char *bad, bool insi
 }
 
 /*
- * It is false at both ends. What is to be searched may be in the segment of the bad end, which the first search has
- * seen as far as that position only: it is looked at up to the next event.
+ * The expression is false at both ends. The transition may be in the segment of the bad end, of which the first search
+ * has seen only the part up to the bad end, so that segment is searched up to the next event.
  */
 static int watch_in_between(struct explain *x, const char *expr, const char *bad, struct transition *t, struct err *e)
 {
@@ -146,9 +146,9 @@ static bool has_line(const struct transition *t)
 }
 
 /*
- * While a function changes an object, a condition of it may hold for a moment that was false before. So a transition
- * counts only if the condition held before the outermost function's statement, too: else the one that made it false
- * then is what is looked for. expr: of no variables of a frame.
+ * While a function changes an object, a condition about the object may hold for a moment. So a transition counts only
+ * if the condition also held before the outermost function's statement; else the transition that made it false before
+ * is the one. expr: without variables of a frame.
  */
 static int settle(struct explain *x, const char *expr, struct transition *t, struct err *e)
 {
@@ -192,8 +192,8 @@ static int follow_on(struct explain *x, const struct timeline_point *at, struct 
 }
 
 /*
- * An object on the stack is there while the function lasts whose variable it is: its name, of the first address in the
- * expression that is on a stack; "": there is none.
+ * Finds the function whose variable the expression is about: its frame has the first address in `frozen` that is on a
+ * stack. An object on the stack exists as long as that function's call. "": there is none.
  */
 static void find_owner(struct inspect *p, const char *frozen, char owner[128])
 {
@@ -206,7 +206,7 @@ static void find_owner(struct inspect *p, const char *frozen, char owner[128])
 	}
 }
 
-/* Was that function running there? */
+/* Was that function being executed at the transition? */
 static bool is_alive(const struct transition *t, const char *owner)
 {
 	const json_t *frame;
@@ -230,8 +230,10 @@ static bool is_same_state(const struct transition *a, const struct transition *b
 	       a->step.at.hits == b->step.at.hits;
 }
 
-/* Was a found before b found? In one segment, b is the later one if it only says where a variable of the failing
- * statement begins. As condition_is_before. */
+/*
+ * Was a found before b? In one segment, b counts as the later one if it only says where a variable of the failing
+ * statement begins. Returns as condition_is_before.
+ */
 static int is_before(struct explain *x, const struct transition *a, const struct transition *b, struct err *e)
 {
 	if (a->step.at.event == b->step.at.event && has_no_value(b))
@@ -239,13 +241,13 @@ static int is_before(struct explain *x, const struct transition *a, const struct
 	return condition_is_before(x, &a->step.at, &b->step.at, e);
 }
 
-/* Is it in the function that failed? Then it has set one of its variables, or arguments. */
+/* Is the transition in the function that failed? Then it set one of the function's variables or arguments. */
 static bool is_in_failing(const struct explain *x, const struct transition *t)
 {
 	return chain_same_place(x->chain.v[0].location, t->step.location, false);
 }
 
-/* The statement has set a variable: as far as it only copied the value, to where that came from. */
+/* The statement has set a variable: follows the value back as long as it was only copied. */
 static int follow_variable(struct explain *x, const struct transition *t, const char *expr, struct err *e)
 {
 	size_t before = x->chain.n;
@@ -265,7 +267,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		  struct err *e)
 {
 	struct transition own = {0}, object = {0};
-	bool same; /* what changed it is no variable of the frame */
+	bool same; /* what changed the expression is no variable of the frame */
 	bool numbers = frozen && condition_is_of_numbers(frozen);
 	struct err why = {0};
 	int r = watch(x, expr, bad, false, &own, e), of_object = 1;
@@ -280,7 +282,8 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		drop_transition(&object);
 		of_object = WATCH_EQUAL;
 	}
-	if (frozen && !numbers && of_object == WATCH_EQUAL) /* at the start it was false too, or had no value */
+	/* it was false at the start as well, or had no value there */
+	if (frozen && !numbers && of_object == WATCH_EQUAL)
 		of_object = watch_in_between(x, frozen, bad, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED) {
 		drop_transition(&own);
@@ -289,7 +292,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	same = !frozen || (own.found && object.found && is_same_state(&own, &object));
 	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner)))
 		drop_transition(&object);
-	/* of a variable of the failing function: that it got its first value there is known already */
+	/* a variable of the failing function: it is known already that it got its first value there */
 	if (object.found && own.found && has_no_value(&own) && *owner && is_in_failing(x, &object))
 		drop_transition(&object);
 	if (object.found && own.found) {
@@ -327,7 +330,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		x->allocated = false;
 		r = follow_variable(x, &own, expr, e);
 		if (!r && has_no_value(&own) &&
-		    x->allocated) /* where the object is from says nothing of what is in it */
+		    x->allocated) /* where the object was allocated says nothing about its contents */
 			explain_cut(x, told);
 		if (!r && has_no_value(&own) && x->chain.n == told)
 			r = CONDITION_BEGINS;
@@ -339,14 +342,14 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	return r;
 }
 
-/* Has the function, whose statement the chain has come to, set a variable of its own? That is no object. */
+/* Has the function of the chain's last statement set a variable of its own? That is no object. */
 static bool is_own_variable(const struct explain *x, const struct transition *t, const char *owner)
 {
 	return (*owner || !x->ncompared) &&
 	       chain_same_place(x->chain.v[x->chain.n - 1].location, t->step.location, false);
 }
 
-/* As search, with values of the frame's variables in their places. */
+/* As search, for the expression in which the frame's variables are replaced by their values. */
 static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad,
 			  struct err *e)
 {
@@ -356,7 +359,7 @@ static int search_objects(struct explain *x, const char *expr, const char *froze
 	if (condition_is_of_numbers(frozen))
 		return 1;
 	got = watch(x, frozen, bad, false, &t, e);
-	if (got == WATCH_EQUAL) /* at the start it was false too */
+	if (got == WATCH_EQUAL) /* it was false at the start as well */
 		got = watch_in_between(x, frozen, bad, &t, e);
 	if (got < 0 && e->kind == ERR_CANCELLED)
 		return -1;
@@ -380,7 +383,7 @@ static bool is_false(const struct transition *t)
 	return after && (str_starts(after, "false") || (strtoull(after, &end, 0) == 0 && end > after));
 }
 
-/* Is it a statement of the program's, while the function was running whose variable the expression is about? */
+/* Is it a statement of the program's, executed while the function lasted whose variable the expression is about? */
 static bool is_turn(const struct transition *t, const char *owner)
 {
 	return !has_no_value(t) && has_line(t) && is_false(t) && is_alive(t, owner);
@@ -396,9 +399,10 @@ int condition_turned(struct explain *x, const char *text, const char *frozen, co
 	if (condition_is_of_numbers(frozen))
 		return 1;
 	got = watch(x, frozen, bad, false, &t, e);
-	if (got == WATCH_EQUAL) { /* at the start it was false too */
+	if (got == WATCH_EQUAL) { /* it was false at the start as well */
 		got = watch_in_between(x, frozen, bad, &t, e);
-	} else if (got == WATCH_FOUND && !is_turn(&t, owner)) { /* at the start, other things were in the memory */
+		/* it was false at the start as well: other things were in the memory */
+	} else if (got == WATCH_FOUND && !is_turn(&t, owner)) {
 		drop_transition(&t);
 		if (condition_find_good(x, frozen, bad, true, &good, &next, e))
 			return -1;
@@ -421,7 +425,10 @@ int condition_turned(struct explain *x, const char *text, const char *frozen, co
 	return 0;
 }
 
-/* Calls of the object's own methods, which GDB does not find without it. malloc'd; NULL: there are none. */
+/*
+ * The expression with calls of the object's own methods, which GDB does not find without `this`. malloc'd; NULL: there
+ * are none.
+ */
 static char *with_this(struct inspect *p, int level, const char *expr)
 {
 	cleanup_free char *this = inspect_eval(p, level, "this");

@@ -10,7 +10,7 @@
 #include "rlog/rlog.h"
 #include "timetravel/cursor_int.h"
 
-/* Of these the first argument is the only descriptor. */
+/* The first argument of these is their only descriptor. */
 static const unsigned short takes_one[] = {
 	SYS_read,	 SYS_write,	 SYS_pread64,	SYS_pwrite64, SYS_readv,      SYS_writev,     SYS_preadv,
 	SYS_pwritev,	 SYS_preadv2,	 SYS_pwritev2,	SYS_lseek,    SYS_fstat,      SYS_fsync,      SYS_fdatasync,

@@ -6,9 +6,9 @@
 #include "chain/explain.h"
 
 /*
- * The travel stands at a call of the library that makes a system call. Was that refused with EBADF, and the descriptor
- * open before? Adds a step at the call that closed it last, and says why the chain ends. 0; 1: no, and the travel
- * stands there still; -1.
+ * The cursor stands at a call of the library that makes a system call. Was that call refused with EBADF for a
+ * descriptor that had been open before? Adds a step at the call that closed it last, and says why the chain ends. 0; 1:
+ * no, and the cursor is still there; -1.
  */
 int descriptor_explain(struct explain *x, struct err *e);
 

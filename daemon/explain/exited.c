@@ -13,7 +13,7 @@
 #include "flow/flow.h"
 #include "timetravel/cursor_int.h"
 
-/* What a return statement returns, malloc'd; NULL: it is none, or a constant. */
+/* The expression that a return statement returns, malloc'd; NULL: it is no return statement, or returns a constant. */
 static char *returned(const struct inspect *p, bool constant)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
@@ -23,7 +23,7 @@ static char *returned(const struct inspect *p, bool constant)
 	if (!end)
 		return NULL;
 	s += strlen("return ");
-	if (constant) /* one of two, by a condition */
+	if (constant) /* one of two constants, chosen by a condition */
 		end = memchr(s, '?', (size_t)(end - s));
 	if (!end)
 		return NULL;
@@ -47,8 +47,8 @@ static bool assigns_at(const char *s)
 }
 
 /*
- * Does the line set a variable, and does nothing in it return or end the program? A check that gives the status away at
- * once, in a return or as an argument, is the failure itself. Conditions in front of the statement set nothing.
+ * Does the line set a variable, without anything in it that returns or ends the program? A check that passes the status
+ * on at once, in a return or as an argument, is the failure itself. Conditions in front of the statement set nothing.
  */
 static bool only_sets(const char *line)
 {
@@ -83,8 +83,8 @@ static bool only_sets(const char *line)
 }
 
 /*
- * The chain ends at the statement `last`, of which nothing is known but the condition around it: that is told. 0; 1:
- * there is none, or its branch is not met; -1.
+ * The chain ends at the statement `last`, of which nothing is known but the condition around it: adds that as a step.
+ * 0; 1: there is none, or its branch was not reached; -1.
  */
 static int tell_condition(struct explain *x, const struct timeline_point *last, struct err *e)
 {
@@ -116,7 +116,7 @@ static int tell_condition(struct explain *x, const struct timeline_point *last, 
 	return r;
 }
 
-/* The status was made by a statement: its condition, or what it returns, turned somewhere. */
+/* A statement made the status: finds what turned its condition, or the value that it returns. */
 static int why_status(struct explain *x, struct err *e)
 {
 	struct timeline_point last = x->chain.v[x->chain.n - 1].at;
@@ -150,7 +150,7 @@ static int why_status(struct explain *x, struct err *e)
 	return 0;
 }
 
-/* Goes back to the call by which the program, or main's caller, ended it. As to_entry. */
+/* Goes back to the call by which the program, or main's caller, ended it. As failure_to_entry. */
 static int to_exit(struct explain *x, struct err *e)
 {
 	int got = failure_to_entry(x, exiting, e);

@@ -106,7 +106,7 @@ uint64_t failure_value(struct explain *x, const struct user_regs_struct *r, cons
 	return l->where == INSN_IN_REG ? insn_reg(r, l->reg) : failure_word(x, l->addr);
 }
 
-/* A step for the failure, where it stands. */
+/* Adds the step of the failure, where the program stands. */
 int failure_tell(struct explain *x, struct inspect *p, struct err *e)
 {
 	if (inspect_open(p, x, e))

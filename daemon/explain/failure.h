@@ -29,15 +29,15 @@ int failure_exception(struct explain *x, struct err *e);
  */
 int failure_smashed(struct explain *x, struct err *e);
 /*
- * The program stands at a return to an invalid address, and the chain has that step: what overwrote the return address
- * at `slot`?
+ * The program stands at a return to an invalid address, and the chain has that step: finds what overwrote the return
+ * address, which is at `slot`.
  */
 int failure_overwritten_return(struct explain *x, uint64_t slot, struct err *e);
 
 /*
- * broken.c: malloc or free found the heap damaged, and the chain has that step: what overwrote malloc's own data in the
- * arena of addr? 0: the chain ends at that write, or x->end says why it is not found; 1: nothing is damaged, and the
- * program stands where it stood; -1.
+ * broken.c: malloc or free found the heap damaged, and the chain has that step: finds what overwrote malloc's own data
+ * in the arena of addr. 0: the chain ends at that write, or x->end says why it is not found; 1: nothing is damaged, and
+ * the program stands where it stood; -1.
  */
 int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e);
 
@@ -46,7 +46,7 @@ int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e);
  * yes, the chain ends at that call; 1: no, and the program stands at its failure; -1.
  */
 int failure_taken_away(struct explain *x, uint64_t addr, bool writes, struct err *e);
-/* The same for a SIGBUS: has it cut the mapped file off in front of the address? */
+/* The same for a SIGBUS: was the mapped file shortened so that it ends before the address? */
 int failure_cut_off(struct explain *x, uint64_t addr, struct err *e);
 
 /* The failure in words. */
@@ -83,10 +83,15 @@ char *failure_text(struct explain *x, uint64_t addr);
  */
 int failure_returned(struct explain *x, struct err *e);
 
-/* setter.c: the argument at *s in the text of a call, malloc'd, after which *s is at the , or the ). NULL: it has
- * brackets or quotes in it. */
+/*
+ * setter.c: the argument at *s in the text of a call, malloc'd; *s is then at the comma or the closing bracket. NULL:
+ * the argument has brackets or quotes in it.
+ */
 char *failure_next_argument(const char **s);
-/* setter.c: the chain has ended: if a function that is for that has set the value, adds a step for the call. */
+/*
+ * setter.c: the chain has ended. If the value was set by a function whose only purpose that is, adds a step for its
+ * call.
+ */
 int failure_setter(struct explain *x, struct err *e);
 /* A variable that a condition compared with a constant. */
 struct compared_place {
@@ -100,7 +105,7 @@ void failure_compared_place(struct inspect *p, int level, const char *expr, stru
 void compared_place_fini(struct compared_place *c);
 /*
  * The chain ended at what turned the condition, which is false at `bad`. If the variable was set to another constant
- * after that, this has the value that was checked: adds that step. 0; -1. The cursor may stand anywhere afterwards.
+ * after that, the check found that constant: adds that step. 0; -1. The cursor may stand anywhere afterwards.
  */
 int failure_set_later(struct explain *x, const struct compared_place *c, const char *bad, struct err *e);
 /* An array of characters without a null, which a condition passes to a function of libc that takes a string. */
@@ -115,32 +120,36 @@ void failure_unterminated(struct inspect *p, int level, const char *expr, struct
 int failure_tell_unterminated(struct explain *x, const struct unterminated *t, const char *bad, struct err *e);
 
 /*
- * because.c: why the statement of a frame was executed, from the `if` around it. p is open at that state, and is closed
+ * because.c: why the statement of a frame was executed, by the `if` around it. p is open at that state, and is closed
  * here. called: the program stands at the entry of a function that the statement calls. 0: a cause was found; 1: none;
  * -1.
  */
 int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of,
 			 struct err *e);
-/* The same for the branch in the line itself at which the frame stands, as an assertion has. begins: the search for its
- * condition has returned CONDITION_BEGINS. */
+/*
+ * The same for a branch in the frame's own line, as an assertion has one. begins: the search for its condition has
+ * returned CONDITION_BEGINS.
+ */
 int because_of_line(struct explain *x, struct inspect *p, int level, bool begins, struct err *e);
 /*
- * Is the condition, that is false, about what the loop around the statement of a frame counts? Then why the loop went
- * on is searched. p is open. 0: found, p is closed; 1: it is not, or that is not known: p is open, perhaps once more;
- * -1.
+ * Is the condition, which is false, about what the loop around the statement of a frame counts? Then searches for why
+ * the loop went on. p is open. 0: found, p is closed; 1: it is not, or that is not known: p is open, perhaps opened
+ * again; -1.
  */
 int because_of_count(struct explain *x, struct inspect *p, int level, const char *expr, struct err *e);
-/* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is
- * skipped. */
+/*
+ * Back in the function to the branch in the lines of the condition, passing over what the function called. 0: there; 1:
+ * none was reached; -1.
+ */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e);
 /*
- * The chain ended at a counter that a loop had made too large: where does the loop's bound come from? If that is not
+ * The chain ended at a counter that a loop had made too large: finds where the loop's bound came from. If that is not
  * known, the end of the chain stays as it was.
  */
 int because_of_bound(struct explain *x, struct err *e);
 /*
- * guard.c: the chain ended at a write past the end of something: which comparison has let it through? If none has, the
- * end of the chain stays as it was.
+ * guard.c: the chain ended at a write past the end of an object: finds the comparison that let it through. If there is
+ * none, the end of the chain stays as it was.
  */
 int because_of_guard(struct explain *x, struct err *e);
 /*

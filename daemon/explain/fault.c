@@ -17,14 +17,16 @@
 #include "replay/show.h"
 #include "timetravel/cursor_int.h"
 
-#define NEAR 65536u /* bytes: so far is a member of an object from its beginning */
+#define NEAR 65536u /* a member is at most this many bytes from the beginning of its object */
 #define CYCLE_MAX 16u
-#define CYCLE_FRAMES 48u /* that must repeat */
+#define CYCLE_FRAMES 48u /* innermost frames, which must repeat */
 
 #define NEAR_STEPS 64u
 
-/* Back in the function, to the last instruction that has compared a pointer which is null: *l. 0: there; 1: none was
- * met; -1. */
+/*
+ * Back in the function to the last instruction that compared a pointer which is null: *l. 0: there; 1: none was
+ * reached; -1.
+ */
 static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
 {
 	struct user_regs_struct r;
@@ -54,7 +56,10 @@ static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
 	return 1;
 }
 
-/* Do the innermost frames repeat? The names of one round, joined; NULL: they do not. malloc'd. */
+/*
+ * Do the innermost frames repeat, as in endless recursion? The names of the functions of one round, joined; malloc'd.
+ * NULL: they do not.
+ */
 static char *cycle_of(const struct inspect *p)
 {
 	size_t first = (size_t)p->user;
@@ -75,7 +80,7 @@ static char *cycle_of(const struct inspect *p)
 	return NULL;
 }
 
-/* Below the stack, and near to its pointer? */
+/* Is the address below the stack, and near the stack pointer? */
 static bool is_below_stack(struct explain *x, const struct failure_fault *f, const struct user_regs_struct *r)
 {
 	struct mapping m;
@@ -86,7 +91,10 @@ static bool is_below_stack(struct explain *x, const struct failure_fault *f, con
 	return !maps_find(cursor_memory(&x->t), f->addr, &m) || !m.write;
 }
 
-/* Does the statement of the frame name the function that it called? The line of an optimized one may be another's. */
+/*
+ * Does the statement of the frame name the function that it called? An optimized program's line may be that of another
+ * statement.
+ */
 static bool names_callee(const struct inspect *p, int level)
 {
 	cleanup_free char *call = str_fmt("%s(", inspect_function(p, (size_t)level - 1));
@@ -121,7 +129,7 @@ static int explain_overflow(struct explain *x, struct inspect *p, const char *cy
 	return 0;
 }
 
-/* The operand that made the access bad; *index: it is no address. false: nobody can say. */
+/* The operand that made the access invalid; *index: it is an index, no address. false: not known. */
 static bool bad_operand(struct explain *x, const struct insn *i, const struct failure_fault *f, struct insn_loc *l,
 			bool *index, struct buf *words)
 {
@@ -139,7 +147,7 @@ static bool bad_operand(struct explain *x, const struct insn *i, const struct fa
 	if (a->index != INSN_NO_REG) {
 		uint64_t base = a->base == INSN_NO_REG ? (uint64_t)a->disp : insn_reg(i->regs, a->base);
 
-		/* an index into something that is there is what is wrong */
+		/* the object at the base exists, so the index is wrong */
 		if (reg == INSN_NO_REG || maps_find(cursor_memory(&x->t), base, &m))
 			reg = a->index;
 	}
@@ -155,8 +163,10 @@ static bool bad_operand(struct explain *x, const struct insn *i, const struct fa
 #define ARGUMENTS 6u /* in registers */
 static const unsigned arguments[ARGUMENTS] = {INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9};
 
-/* The text of the arguments in the statement of p, which calls the function of its innermost frame; NULL: it is not
- * known, or there are several such calls. */
+/*
+ * The text of the arguments in the statement of p that calls the function of its innermost frame; NULL: it is not
+ * known, or the statement has several such calls.
+ */
 static const char *arguments_of_call(const struct inspect *p)
 {
 	cleanup_free char *call = str_fmt("%s(", inspect_function(p, 0));
@@ -169,7 +179,7 @@ static const char *arguments_of_call(const struct inspect *p)
 	return strstr(s, call) ? NULL : s;
 }
 
-/* How many arguments does the statement pass? ARGUMENTS: nobody can say. */
+/* How many arguments the statement passes; ARGUMENTS: not known. */
 static unsigned arguments_passed(const struct inspect *p)
 {
 	const char *s = arguments_of_call(p), *end = s ? inspect_closing(s - 1) : NULL;
@@ -186,8 +196,8 @@ static unsigned arguments_passed(const struct inspect *p)
 }
 
 /*
- * In a function of libc that has failed on what an argument points to: is there one whose type is larger than the block
- * of the heap that it points to? Then the pointer is wrong.
+ * A function of libc has failed on what an argument points to: is there an argument whose type is larger than the block
+ * of the heap that it points to? Then that pointer is wrong.
  */
 static bool too_large_argument(struct inspect *p, const struct user_regs_struct *r, struct insn_loc *l,
 			       struct buf *words)
@@ -215,9 +225,10 @@ static bool too_large_argument(struct inspect *p, const struct user_regs_struct 
 }
 
 /*
- * In a function of the recorder's that stands for one of libc's: the argument that the access began from, which is the
- * nearest one in front of it. Near to 0 numbers are, too, which come after the addresses in the arguments of most
- * functions, and what earlier calls have left in registers: there it is the first one.
+ * In a function of the recorder's that stands for one of libc's: the argument from which the access began, which is the
+ * nearest one at or below its address. Near 0, other numbers come into question, too: lengths, which follow the
+ * addresses in the arguments of most functions, and what earlier calls have left in registers. There, it is the first
+ * such argument.
  */
 static bool bad_argument(const struct user_regs_struct *r, unsigned passed, const struct failure_fault *f,
 			 struct insn_loc *l, struct buf *words)
@@ -248,7 +259,10 @@ static void name_fault(struct explain *x, const struct failure_fault *f, const c
 	failure_set_kind(x, "segfault", "SIG%s: %s", name ? name : "?", words);
 }
 
-/* Does the instruction go to an address that none can be? (not canonical: the processor faults before it goes) */
+/*
+ * Does the instruction go to an address that no code can have? (A non-canonical one: the processor faults before it
+ * goes there.)
+ */
 static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc *l, uint64_t *target)
 {
 	enum insn_kind kind = insn_kind(i);
@@ -259,7 +273,7 @@ static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc
 	return *target >> 47 && *target >> 47 != 0x1ffff;
 }
 
-/* It stands at an instruction that goes to the address at l. */
+/* The program stands at an instruction that goes to the address at l. */
 static int explain_target(struct explain *x, const struct insn_loc *l, enum insn_kind kind, uint64_t target,
 			  struct err *e)
 {
@@ -310,7 +324,7 @@ static bool is_code(struct explain *x, uint64_t pc)
 	return maps_find(cursor_memory(&x->t), pc, &m) && m.exec;
 }
 
-/* Does it access an address that no register is part of? The compiler knew what the pointer is. */
+/* Does the instruction access a constant address? Then the compiler knew the pointer. */
 static bool is_absolute(const struct insn *i)
 {
 	struct insn_access v[INSN_ACCESSES];
@@ -319,7 +333,7 @@ static bool is_absolute(const struct insn *i)
 	return n && v[0].base == INSN_NO_REG && v[0].index == INSN_NO_REG && !v[0].stack;
 }
 
-/* The compiler knew that the pointer is null where it made this path of the code: a test in front of it has said so. */
+/* The compiler knew on this path of the code that the pointer is null: a test before has found it so. */
 static int known_address(struct explain *x, struct err *e)
 {
 	struct insn_loc l;
@@ -390,7 +404,7 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	name_fault(x, f, buf_str(&words));
 	inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
 	inspect_close(&p);
-	/* what is there, and readable, was to be written */
+	/* the memory exists and can be read, so this was a write */
 	if (f->sig == SIGBUS)
 		taken = failure_cut_off(x, f->addr, e);
 	else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * good.c: a state in which a condition holds, that is false at the start and at the failure: see condition_search.h.
- * Between the statements of the outermost function, what it has called is done, and what it has changed is whole. So
- * these are looked at, from the last one back. Besides, condition_freeze and condition_is_before.
+ * good.c: finds a state in which a condition holds that is false at the start and at the failure: see
+ * condition_search.h. Between two statements of the outermost function, what it has called has returned, and objects
+ * are consistent. So these states are examined, from the last one back. The file also has condition_freeze and
+ * condition_is_before.
  */
 #include "explain/condition_search.h"
 
@@ -57,7 +58,7 @@ static int break_at_lines(struct explain *x, uint64_t pc, struct err *e)
 	return 0;
 }
 
-/* *at becomes this position if it does, *next if it does not. */
+/* *at becomes this position if the condition holds here, *next if it does not. */
 static int holds_here(struct explain *x, const char *truth, char **at, char **next, struct err *e)
 {
 	cleanup_free char *value = NULL;
@@ -77,8 +78,8 @@ static int holds_here(struct explain *x, const char *truth, char **at, char **ne
 }
 
 /*
- * Which stops are looked at: each of the last ones, then those at doubling distances, and in each pass after the first
- * the ones in the middle between those of the passes before.
+ * Which stops are examined: each of the last ones, then those at doubling distances, and in each further pass those in
+ * the middle between the ones of earlier passes.
  */
 static bool is_looked_at(unsigned n, unsigned pass)
 {
@@ -93,7 +94,7 @@ static bool is_looked_at(unsigned n, unsigned pass)
 	return octave >> pass && !((n - octave) % (octave >> pass)) && (n - octave) / (octave >> pass) % 2;
 }
 
-/* How many stops from the n-th one on are not looked at, if all of them are this thread's. */
+/* How many stops from the n-th one on are not examined, if all of them are this thread's. */
 static unsigned not_looked_at(const struct explain *x, pid_t tid, unsigned n, unsigned pass)
 {
 	unsigned from = n;

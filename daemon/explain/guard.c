@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * guard.c: a write went past the end of an array or of a block. Did the program compare the index, or the pointer, with
- * a bound before it, and find that it was in it? Then that bound is what is wrong. The branches in front of the write
- * are gone through backwards; one is it if it compares exactly the address that the write used, or the index of which
- * that was computed: the same number alone may be another one's.
+ * a bound before, and find that it was in range? Then that bound is wrong. The branches before the write are examined
+ * backwards. One counts only if it compares the very address that the write used, or the index from which the address
+ * was computed; an equal number may be another variable's.
  */
 #include <limits.h>
 #include <string.h>
@@ -22,14 +22,14 @@
 #define COPY_STEPS 8u /* from the comparison back to where a value was loaded */
 #define PLACES 16u
 
-/* What went past the end, in the terms of its array. */
+/* The write that went past the end, in terms of the array. */
 struct write {
 	uint64_t addr; /* 0: not known */
 	unsigned len;
-	unsigned base, index; /* of its operand; INSN_NO_REG: none */
+	unsigned base, index; /* registers of the operand; INSN_NO_REG: none */
 };
 
-/* A conditional branch that an order decides, not equality. */
+/* A conditional branch that depends on an order, not on equality. */
 static bool is_by_order(const struct insn *i)
 {
 	unsigned code = i->n && i->code[0] == 0x0f && i->n > 1 ? i->code[1] - 0x80u : i->n ? i->code[0] - 0x70u : 0;
@@ -71,7 +71,7 @@ static void add_register(struct value_places *p, unsigned reg)
 		add_place(p, &l);
 }
 
-/* Back over the instruction. */
+/* Converts the places to those before the instruction. */
 static void places_before(struct value_places *p, const struct insn *i)
 {
 	struct value_places before = {.n = 0};
@@ -89,7 +89,7 @@ static void places_before(struct value_places *p, const struct insn *i)
 	*p = before;
 }
 
-/* Back over a function that was called: what is not kept was set in it. */
+/* Drops the registers that a called function may have set. */
 static void keep_over_call(struct value_places *p)
 {
 	unsigned n = 0;
@@ -101,7 +101,7 @@ static void keep_over_call(struct value_places *p)
 }
 
 #define IN_RECORDER 2
-/* One instruction back. 0; 1: it cannot be gone on; IN_RECORDER: that was a function of the recorder's; -1. */
+/* One instruction back. 0; 1: not possible; IN_RECORDER: that was a function of the recorder's; -1. */
 static int back(struct explain *x, struct user_regs_struct *r, uint8_t *code, struct insn *i, struct err *e)
 {
 	struct err ignored;
@@ -116,7 +116,7 @@ static int back(struct explain *x, struct user_regs_struct *r, uint8_t *code, st
 	return visibility_is_shim(&x->t.visibility, r->rip) ? IN_RECORDER : explain_insn(x, r, code, i, &ignored) != 0;
 }
 
-/* It stands at a comparison of l: the places from which that was copied. */
+/* The program stands at a comparison of l: the places from which that value was copied. */
 static int copied_from(struct explain *x, const struct insn_loc *l, struct value_places *p, struct err *e)
 {
 	struct user_regs_struct r;
@@ -143,8 +143,8 @@ static int copied_from(struct explain *x, const struct insn_loc *l, struct value
 }
 
 /*
- * It stands at a comparison of l, before and afterwards. Was the address of the write computed of the same value? 0: it
- * was; 1: it was not, or that is not known; -1.
+ * The program stands at a comparison of l, before and afterwards. Was the address of the write computed from the same
+ * value? 0: it was; 1: it was not, or that is not known; -1.
  */
 static int is_used(struct explain *x, const struct write *w, const struct insn_loc *l, struct err *e)
 {
@@ -190,7 +190,7 @@ static int is_used(struct explain *x, const struct write *w, const struct insn_l
 	return cursor_goto_point(&x->t, &at, e) ? -1 : 1;
 }
 
-/* The two values that the instruction compares, which sets flags alone. */
+/* The two values that are compared by the instruction, which only sets flags. */
 static bool values_compared(struct explain *x, const struct user_regs_struct *r, const struct insn *i,
 			    const struct insn_origin *o, uint64_t v[2])
 {
@@ -211,8 +211,8 @@ static bool values_compared(struct explain *x, const struct user_regs_struct *r,
 }
 
 /*
- * It stands at a comparison. Does it say of the index, from 2 on, or the address of the write that it is within a
- * bound? 0: it does; 1: it does not; -1.
+ * The program stands at a comparison. Does it find the index (from 2 on) or the address of the write within a bound? 0:
+ * it does; 1: it does not; -1.
  */
 static int lets_through(struct explain *x, const struct write *w, bool by_order, uint64_t *value, struct err *e)
 {
@@ -233,7 +233,8 @@ static int lets_through(struct explain *x, const struct write *w, bool by_order,
 		int got = 1;
 
 		*value = v[k];
-		if (v[k] == w->addr && v[!k] >= w->addr && v[!k] - o->lo <= 2 * o->len) /* else another one's end */
+		/* otherwise it is the end of another object */
+		if (v[k] == w->addr && v[!k] >= w->addr && v[!k] - o->lo <= 2 * o->len)
 			return 0;
 		if (by_order && v[k] > 1 && v[k] * w->len == w->addr - o->lo && v[!k] >= v[k] && v[!k] <= INT_MAX)
 			got = is_used(x, w, &origin.from[k], e);
@@ -243,7 +244,7 @@ static int lets_through(struct explain *x, const struct write *w, bool by_order,
 	return 1;
 }
 
-/* It stands at the write. */
+/* The program stands at the write. */
 static struct write what_is_written(struct explain *x, struct err *e)
 {
 	struct insn_access v[INSN_ACCESSES];

@@ -13,7 +13,7 @@
 #include "rlog/rlog.h"
 #include "timetravel/cursor_int.h"
 
-/* Where a thread got the lock at that address: its last event of that kind. 0: not found. */
+/* The event by which a thread got the lock at that address: its last one of that kind. 0: not found. */
 static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
 {
 	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)object);
@@ -60,8 +60,8 @@ static uint64_t yield_before(struct explain *x, uint32_t thread, uint64_t n)
 }
 
 /*
- * Into the state before the event by which the thread got a lock. A call that had to wait yields first: then that is
- * the event with a state in front of it. 0; 1: there is none; -1.
+ * Goes to the state before the event by which the thread got a lock. A call that had to wait yields first; then the
+ * yield is the event that has a state before it. 0; 1: there is none; -1.
  */
 static int to_acquisition(struct explain *x, uint32_t thread, uint64_t n, struct err *e)
 {
@@ -85,8 +85,8 @@ static uint64_t held_object(const struct waits_thread *t)
 }
 
 /*
- * As long as a process has one thread, its locks are no events: back to the last write of the mutex's owner
- * (pthread_mutex_t of glibc). As to_acquisition.
+ * As long as a process has one thread, its locks make no events: goes back to the last write of the mutex's owner (in
+ * glibc's pthread_mutex_t). As to_acquisition.
  */
 static int to_silent_acquisition(struct explain *x, const struct waits_thread *wait, struct err *e)
 {
@@ -114,8 +114,10 @@ static bool has_ended(const struct waits *w, uint32_t thread)
 	return false;
 }
 
-/* Where the return address is of the function that has called what the program stands in. 0: not known; or the compiler
- * has put that function into its caller, and no instruction returns there. */
+/*
+ * The address of the return address of the function that called the one in which the program stands. 0: not known; or
+ * the compiler has inlined that function, and no instruction returns from it.
+ */
 static uint64_t return_slot(struct inspect *p)
 {
 	size_t own = (size_t)p->user;
@@ -129,13 +131,14 @@ static uint64_t return_slot(struct inspect *p)
 	return r.value[GDB_REG_SP] - 8;
 }
 
-#define RETURNS 100u /* to one address, of other calls than the one that is looked for */
+/* returns by way of the same address, of other calls than the one that is looked for */
+#define RETURNS 100u
 #define LINE_STEPS 64u
 
 /*
- * From the end of the thread back to after the return by way of that slot, in the call that the program stands in at
- * `at`, in front of its event: the first one after that, as later calls may have the same slot. 0; 1: it is not met,
- * or there are too many returns to there; -1.
+ * From the end of the thread back to the state after the return by way of that slot, of the call in which the program
+ * stands at `at`, before its event. That is the first such return after `at`, as later calls may have the same slot. 0;
+ * 1: it is not reached, or there are too many returns; -1.
  */
 static int to_return(struct explain *x, const struct timeline_point *at, uint64_t slot, struct err *e)
 {
@@ -185,7 +188,7 @@ static int line_here(struct explain *x, uint64_t pc)
 	return n;
 }
 
-/* From after the return into the function, to its last line before the one that returns. */
+/* From the state after the return into the function, to the last line before the one that returns. */
 static int to_last_line(struct explain *x, pid_t tid, struct err *e)
 {
 	struct user_regs_struct r;
@@ -205,7 +208,10 @@ static int to_last_line(struct explain *x, pid_t tid, struct err *e)
 	return 0;
 }
 
-/* The owner has ended: where it left the function that got the object, which nobody can give back any more. */
+/*
+ * The owner has ended: adds the step at which it left the function that acquired the object, which no thread can
+ * release any more.
+ */
 static int tell_leaving(struct explain *x, const struct waits_thread *t, const struct timeline_point *at, uint64_t slot,
 			struct err *e)
 {

@@ -10,7 +10,10 @@
 
 #define TABLE_INSNS 4u /* of an entry of a procedure linkage table */
 
-/* The call went to a few instructions that jump on by way of memory, as a procedure linkage table has: that memory. */
+/*
+ * The call went to a few instructions that jump on through memory, as a procedure linkage table has them. *l: that
+ * memory.
+ */
 static bool through_table(struct explain *x, const struct user_regs_struct *r, uint64_t target, struct insn_loc *l)
 {
 	struct user_regs_struct there = *r;
@@ -29,7 +32,7 @@ static bool through_table(struct explain *x, const struct user_regs_struct *r, u
 	return false;
 }
 
-/* Where a direct call goes to; 0: it is none. */
+/* The target of a direct call; 0: it is none. */
 static uint64_t direct_target(const struct insn *i, uint64_t pc)
 {
 	struct insn_next next = insn_next(i->code, i->n, pc);
@@ -38,8 +41,8 @@ static uint64_t direct_target(const struct insn *i, uint64_t pc)
 }
 
 /*
- * The call that returns to ret, from which `target` was reached with the registers now, or, if there is none, a direct
- * one, whose function may have gone on to there: its address; 0: there is none.
+ * The call that returns to ret and that reached `target` with the present registers; if there is none, a direct call,
+ * whose function may have jumped on to `target`. Its address; 0: there is none.
  */
 static uint64_t call_before(struct explain *x, const struct user_regs_struct *now, uint64_t ret, uint64_t target)
 {
@@ -66,11 +69,11 @@ static uint64_t call_before(struct explain *x, const struct user_regs_struct *no
 }
 
 #define JUMPS_MOST 16u
-#define ENTRY_INSNS 1000u /* of a function, in the order in which they lie */
+#define ENTRY_INSNS 1000u /* of a function, in the order of their addresses */
 
 /*
- * The indirect jumps of the function at entry, which ends with an instruction that does not go on to the next one, if
- * no jump before it goes beyond.
+ * Adds the indirect jumps of the function at entry. The function ends with an instruction that does not continue at the
+ * next one, if no jump before it goes beyond.
  */
 static void add_jumps(struct explain *x, uint64_t entry, struct breaks *b)
 {
@@ -102,7 +105,9 @@ static void add_jumps(struct explain *x, uint64_t entry, struct breaks *b)
 	}
 }
 
-/* What the instruction at which it stands went to: its place, and the address. false: that is not known. */
+/*
+ * Where the instruction went at which the program stands: the place of the address, and the address. false: not known.
+ */
 static bool target_here(struct explain *x, struct insn_loc *l, uint64_t *target)
 {
 	struct user_regs_struct r;
@@ -122,8 +127,8 @@ static bool target_here(struct explain *x, struct insn_loc *l, uint64_t *target)
 }
 
 /*
- * To the last of the instructions in b in this segment. 0: there, and it went to `target`; 1: it did not; -1. *went:
- * where it went to, else 0.
+ * Goes to the last of the instructions in b in this segment. 0: there, and it went to `target`; 1: it did not; -1.
+ * *went: the address to which it went, else 0.
  */
 static int to_one_of(struct explain *x, struct breaks *b, uint64_t target, uint64_t *went, struct insn_loc *l,
 		     struct err *e)
@@ -146,8 +151,8 @@ static int to_one_of(struct explain *x, struct breaks *b, uint64_t target, uint6
 }
 
 /*
- * To the last call in this segment of the instruction at pc, if it went to `target`, or to the jump to there with which
- * the function that it called has ended. 0: there; 1: neither did; -1.
+ * Goes to the last call in this segment by the instruction at pc, if that went to `target`, or to the jump to `target`
+ * at the end of the function that it called. 0: there; 1: neither did; -1.
  */
 static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_loc *l, bool *jump, struct err *e)
 {

@@ -69,8 +69,10 @@ static uint64_t find_event(struct explain *x, uint64_t addr, bool writes, enum f
 
 /* ---- files that became shorter ---- */
 
-/* The mapping of the address: which event made it, of which descriptor, and where in the file the address is. false: it
- * is none of a file's, or not known. */
+/*
+ * The mapped file at the address: by which event, of which descriptor, and at which offset of the file. false: the
+ * address is in no file's mapping, or that is not known.
+ */
 struct file_page {
 	uint64_t event, fd, offset;
 };
@@ -99,8 +101,8 @@ static bool find_page(struct explain *x, uint64_t addr, struct file_page *f)
 }
 
 /*
- * The last event that cut the file of a mapping in front of the address; 0: none is known. A descriptor that was closed
- * in between may be another file's.
+ * The last event that shortened the mapped file to less than the address; 0: none is known. If a descriptor was closed
+ * in between, it may be another file's.
  */
 static uint64_t find_cut(struct explain *x, const struct file_page *f, uint64_t *len)
 {

@@ -83,7 +83,7 @@ static bool has_source(const struct step *step)
 	return json_is_string(json_object_get(step->location, "file"));
 }
 
-/* Does the chain lead out of what has sources, or name only the failure, in code of which no statement is known? */
+/* Does the chain lead to code without sources, or name only the failure, in code whose statements are not known? */
 static bool names_no_statement(const struct explain *x)
 {
 	const struct step *first = &x->chain.v[0], *last = &x->chain.v[x->chain.n - 1];
@@ -100,7 +100,9 @@ static bool is_same_line(const json_t *a, const json_t *b)
 	       json_equal(json_object_get(a, "line"), json_object_get(b, "line"));
 }
 
-/* Did the program end itself, by a check of its own, and does the chain not lead on from the statement that did it? */
+/*
+ * Did the program end itself, by a check of its own, and does the chain go no further than the statement that did it?
+ */
 static bool names_failure_only(const struct explain *x)
 {
 	static const char *const kinds[] = {"abort", "assertion", "exit"};
@@ -113,7 +115,7 @@ static bool names_failure_only(const struct explain *x)
 	       (x->chain.n == 1 || is_same_line(first->location, last->location));
 }
 
-/* Does it say only that memory was accessed there, by a pointer that the compiler knew to be null? */
+/* Does the chain say only that memory was accessed there, by a pointer that the compiler knew to be null? */
 static bool names_access_only(const struct explain *x)
 {
 	if (x->chain.n != 1 || !str_eq(x->failure.kind, "segfault"))
@@ -122,8 +124,8 @@ static bool names_access_only(const struct explain *x)
 }
 
 /*
- * Does the chain lead from a value that was copied to another place to the counter of a loop, that the loop counted as
- * it should? What is wrong is not the counter.
+ * Does the chain lead from a value that was copied elsewhere to a loop's counter, which the loop counted as it should?
+ * Then the counter is not the mistake.
  */
 static bool names_counter(const struct explain *x)
 {
@@ -139,10 +141,7 @@ static bool names_counter(const struct explain *x)
 	return moved && str_starts(text, "for") && strchr(" (", text[3]);
 }
 
-/*
- * Is the constant at which the chain ends one that no statement sets: the compiler has made it of what a condition had
- * found out before?
- */
+/* Does the chain end at a constant that no statement sets, as the compiler derived it from an earlier condition? */
 static bool names_test_only(const struct explain *x)
 {
 	const struct step *last = &x->chain.v[x->chain.n - 1];
@@ -151,14 +150,14 @@ static bool names_test_only(const struct explain *x)
 	return x->end == END_CONSTANT && last->role == STEP_WRITE && text && condition_only_tests(text);
 }
 
-/* What could not be followed to its end is shown, and is no cause. */
+/* A chain that could not be followed to its end is shown, but gives no cause. */
 static void judge(struct explain *x)
 {
 	x->found = x->chain.n && x->end && !chain_led_nowhere(x->end) && !names_no_statement(x) &&
 		   !names_failure_only(x) && !names_access_only(x) && !names_counter(x) && !names_test_only(x);
 }
 
-/* A step that belongs to the one before it is added without a look at how many there are. */
+/* A step that belongs to the one before it is added even when the chain has its greatest length. */
 static void keep_depth(struct explain *x)
 {
 	if (x->chain.n <= x->depth)
@@ -206,8 +205,10 @@ static int explain_failure(struct explain *x, struct err *e)
 
 /* ---- the result ---- */
 
-/* The steps as JSON, with the sources that were recorded. What is to be known of these sources goes to `notes`, each
- * text once. */
+/*
+ * The steps as JSON, with the recorded sources. What a user should know of these sources is added to `notes`, each text
+ * once.
+ */
 static json_t *chain_json(struct explain *x)
 {
 	json_t *list = json_array(), *note;
@@ -282,7 +283,7 @@ static int explain(struct explain *x, struct err *e)
 	return damage_explain(x, x->damage, e);
 }
 
-/* Without --process: where nothing failed, a process whose heap was damaged. */
+/* Without --process, and if nothing failed: a process whose heap was damaged. */
 static uint32_t default_process(const json_t *params, const struct rec *rec, uint32_t process)
 {
 	uint32_t damaged = damage_process(rec);
@@ -302,7 +303,7 @@ static uint32_t default_process(const json_t *params, const struct rec *rec, uin
 static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain, flow_begins_empty,
 					 flow_is_stale};
 
-/* x is about the recorded process. 0: the chain has a step at that position, and the one of flow_tell_giver. */
+/* x is about the recorded process. 0: the chain then has a step at that position, and the one of flow_tell_giver. */
 static int look_at(struct explain *x, const char *position, uint64_t block, struct err *e)
 {
 	struct timeline_point at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * returned.c: a pointer to nothing, or a 0, that a function of the program's has returned, as one that looks something
- * up, or checks something. The value itself is a constant then, or the end of a list, and says nothing. The function is
+ * returned.c: a function of the program's, such as one that looks something up or checks something, returned a null
+ * pointer or 0. The value itself is then a constant, or the end of a list, and explains nothing. So the function is
  * called again, with the same arguments, in earlier states: the statement since which it finds nothing is the cause.
  */
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 #define ARGUMENTS_MOST 6u /* in registers (System V ABI) */
 
 /*
- * Is the argument's value the same object in an earlier state? What stands on a stack is, as long as the function lasts
- * whose variable it is: *owner, "" for none. false: others had it before.
+ * Does the argument's value mean the same object in an earlier state? An object on a stack exists as long as the call
+ * of the function whose variable it is: *owner, "" if it is none. false: the address may have been another object's.
  */
 static bool is_lasting(struct inspect *p, uint64_t v, char owner[128])
 {
@@ -50,7 +50,7 @@ static bool is_register_type(const char *type)
 
 #define TEXT_MOST 128u
 
-/* The text at addr, as far as there is one. */
+/* Reads the text at addr, as far as there is one. */
 static void read_text(struct explain *x, uint64_t addr, char text[TEXT_MOST])
 {
 	struct err ignored;
@@ -61,10 +61,12 @@ static void read_text(struct explain *x, uint64_t addr, char text[TEXT_MOST])
 	       text[n] >= ' ' && text[n] <= '~')
 		n++;
 	if (text[n])
-		memset(text, 0, TEXT_MOST); /* it goes on with what is no text, or is too long */
+		memset(text, 0, TEXT_MOST); /* it is longer, or goes on with bytes that are no text */
 }
 
-/* Text that is only read, as the name that is looked up, as a literal: what is there in another state is another text.
+/*
+ * An argument that is text, such as a name that is looked up, is passed as a literal: in another state, another text
+ * may be there.
  */
 static bool add_text(struct inspect *p, struct buf *b, const char *type, uint64_t v)
 {
@@ -79,7 +81,7 @@ static bool add_text(struct inspect *p, struct buf *b, const char *type, uint64_
 	return true;
 }
 
-/* One argument, of the type in [from, to), as its register has it. false: it has no place in one. */
+/* Adds one argument, of the type in [from, to), as its register has it. false: it is not passed in a register. */
 static bool add_argument(struct inspect *p, struct buf *b, const char *from, const char *to, uint64_t v,
 			 char owner[128])
 {
@@ -93,7 +95,7 @@ static bool add_argument(struct inspect *p, struct buf *b, const char *from, con
 	return true;
 }
 
-/* Is what it returns a number or an address? */
+/* Is the result a number or an address? */
 static bool returns_register(const char *type, const char *open)
 {
 	cleanup_free char *what = xstrndup(type, (size_t)(open - type));
@@ -168,8 +170,8 @@ static bool is_clone(struct inspect *p)
 }
 
 /*
- * To the call of the function that returned it. *text, *kinds: the call, as of call_text, *bad: the position. 0; 1:
- * that is not known; -1.
+ * Goes to the call of the function that returned the value. *text, *kinds: the call, as of call_text, *bad: its
+ * position. 0; 1: that is not known; -1.
  */
 static int to_call(struct explain *x, char **text, char owner[128], struct kinds *kinds, char **bad, struct err *e)
 {
@@ -208,7 +210,7 @@ static int to_call(struct explain *x, char **text, char owner[128], struct kinds
 	return got;
 }
 
-/* Does a step of the chain, after the first `from`, stand in the line of the last one? */
+/* Is a step of the chain, after the first `from`, in the line of the last one? */
 static bool is_told(const struct chain *c, size_t from)
 {
 	for (size_t i = from; i + 1 < c->n; i++)
@@ -219,16 +221,16 @@ static bool is_told(const struct chain *c, size_t from)
 
 #define TEXT_NEAR 4096u
 
-/* A pointer into a text, as one from which the text is read. */
+/* Do both point into one text, from which the program reads? */
 static bool is_moved(uint64_t now, uint64_t then)
 {
 	return now && then && now != then && (now > then ? now - then : then - now) < TEXT_NEAR;
 }
 
 /*
- * An argument that is no literal is text in memory, as the name that is looked up. Was another text there at the
- * position `at`, or did a pointer into text, which the function is given the address of, stand elsewhere in it? Then
- * the same call asked for something else. kinds: as of call_text. The cursor stands anywhere afterwards.
+ * An argument that is no literal is text in memory, such as a name that is looked up. At the position `at`, was another
+ * text there, or was a pointer into text, whose address the function is given, at another place of the text? Then the
+ * same call asked for something else. kinds: as of call_text. The cursor may stand anywhere afterwards.
  */
 static bool asked_for_another(struct explain *x, const struct kinds *kinds, const char *bad,
 			      const struct timeline_point *at)
@@ -261,8 +263,10 @@ static bool asked_for_another(struct explain *x, const struct kinds *kinds, cons
 	return another;
 }
 
-/* Was the null pointer that the function returned put into an object, from which it was read later? That statement is
- * the end of the chain then: nobody has asked there whether there is one. */
+/*
+ * Was the null pointer that the function returned stored in an object, from which it was read later? Then that
+ * statement is the end of the chain: it did not check the pointer.
+ */
 static bool was_kept(struct explain *x, size_t keep)
 {
 	if (!x->kept || x->kept > keep)
@@ -271,15 +275,17 @@ static bool was_kept(struct explain *x, size_t keep)
 	return true;
 }
 
-/* It never returned anything else, and was not put into an object: the statement that had it from the call, or accessed
- * what it points to, is the end of the chain. */
+/*
+ * The function never returned anything else, and its result was not stored in an object: the end of the chain is the
+ * statement that took the result of the call, or accessed what it points to.
+ */
 static void tell_unchecked(struct explain *x, size_t keep, const char *text)
 {
 	explain_cut(x, keep);
 	explain_end_instead(x, END_COMPUTED, "the statement used what `%s' returned, which is 0", text);
 }
 
-/* Does the function of one step, which the compiler has put there, end in the statement of the other? */
+/* Does the inlined function of one step end in the statement of the other? */
 static bool is_called_by(const struct step *inner, const struct step *outer)
 {
 	const json_t *own = json_object_get(inner->location, "function");
@@ -313,8 +319,8 @@ static bool says_no(const struct step *s)
 }
 
 /*
- * The chain ended at a constant in a function, that has returned it to say that it found nothing; or it is the null
- * pointer of one that the compiler has put into its caller, which was kept. The statement that took it did not ask.
+ * The chain ended at a constant that a function returned to say that it found nothing, or at the null pointer that an
+ * inlined function left in a variable. The end becomes the statement that took it without a check.
  */
 static void end_where_taken(struct explain *x)
 {
@@ -374,7 +380,7 @@ int failure_returned(struct explain *x, struct err *e)
 		struct timeline_point turned = x->chain.v[x->chain.n - 1].at;
 
 		if (asked_for_another(x, &kinds, bad, &turned)) {
-			/* before, the call looked for what is there; why this is not there, is not known */
+			/* the call looked for something that existed before; why it does not any more is not known */
 			forget_search(x, before, notes);
 			if (end == END_CONSTANT)
 				explain_end_instead(x, END_UNKNOWN, "`%s' returns 0 for this argument", text);

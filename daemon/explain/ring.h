@@ -8,8 +8,8 @@
 #define RING_MOST 64u /* elements */
 
 /*
- * The words `field` of the elements, from the one that the variable `name` points to in a frame on, if they lead back
- * to that: how many; 0: they do not.
+ * Follows the member `field` of list elements, from the one that the variable `name` points to in a frame, and notes
+ * its addresses in `word`. Returns how many there are if they lead back to one of these elements; 0: they do not.
  */
 unsigned ring_read(struct inspect *p, int level, const char *name, const char *field, uint64_t word[RING_MOST]);
 /*

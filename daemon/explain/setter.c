@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setter.c: the chain ended at a statement that sets a member of what its function was given to a constant, as one that
- * resets an object, or gives it back. Such a function does what it is for. If several statements call it, the one that
- * did is the end of the chain. Or the chain ended at what turned a condition, and the value that was checked then is
- * one that a later statement set.
+ * setter.c: the chain ended at a statement that sets a member of what its function was given to a constant, as in a
+ * function that resets or releases an object. Such a function does what it is for: if several statements call it, the
+ * chain goes on to the one that did. Or the chain ended at what turned a condition, but a later statement set the value
+ * that was checked.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool is_called_by_several(struct inspect *p, int level, int caller)
 	return n > 1;
 }
 
-/* The arguments of the first call of the function in a line: behind its bracket. NULL: it is not called there. */
+/* The arguments of the first call of the function in a line, after its bracket. NULL: the line does not call it. */
 static const char *arguments_in(const char *line, const char *function)
 {
 	cleanup_free char *call = str_fmt("%s(", function);
@@ -54,7 +54,7 @@ static char *name_passed(const char *line, const char *function)
 	return n && s[n] && strchr("),", s[n]) ? xstrndup(s, n) : NULL;
 }
 
-/* The level of the frame whose statement called what only set a member; p->user: there is none. */
+/* The level of the frame whose statement called a function that only set a member; p->user: there is none. */
 static int setter_level(struct inspect *p)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
@@ -106,9 +106,8 @@ char *failure_next_argument(const char **s)
 }
 
 /*
- * Is one of the arguments of the only call of the function in a line a constant of that value, and has none of the
- * others that value? GDB does not have the arguments of a function that the compiler has put into its caller in their
- * order.
+ * Is one of the arguments of the only call of the function in a line a constant of that value, and no other argument?
+ * GDB does not list the arguments of an inlined function in their order.
  */
 static bool passes(struct inspect *p, int caller, const char *line, const char *function, uint64_t value)
 {
@@ -133,8 +132,7 @@ static bool passes(struct inspect *p, int caller, const char *line, const char *
 	}
 }
 
-/* Is the constant that was set one that the caller passed, into which the compiler has put the function? set: the value
- * that it has set. */
+/* Is the constant that was set one that the caller passed to the function, which is inlined into it? set: the value. */
 static bool was_passed(struct inspect *p, const char *set)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
@@ -216,7 +214,7 @@ static const char *compared_at(const char *text, size_t len)
 	return at;
 }
 
-/* Past a negation of all of the text, and brackets around it. */
+/* Removes a negation of all of the text, and brackets around it. */
 static void strip(const char **text, size_t *len)
 {
 	for (;;) {
@@ -235,7 +233,9 @@ static void strip(const char **text, size_t *len)
 	}
 }
 
-/* Reads `name`. false: it is not a variable of at most 8 bytes, or `other`, to which it is compared, is a variable. */
+/*
+ * Reads `name`. false: it is not a variable of at most 8 bytes, or `other`, with which it is compared, is a variable.
+ */
 static bool read_place(struct inspect *p, int level, const char *name, const char *other, struct compared_place *out)
 {
 	cleanup_free char *address = str_fmt("&(%s)", name), *size = str_fmt("sizeof(%s)", name),
@@ -296,7 +296,10 @@ static bool sets_constant(struct explain *x, const struct compared_place *c)
 	return o.effect == INSN_SETS && o.what.addr == l.addr && o.what.len == l.len;
 }
 
-/* From `bad` to the last write of the place, if that set it to a constant, and is after `turned`. 0; 1: not so; -1. */
+/*
+ * Goes from `bad` to the last write of the place, if that set it to a constant, and is after `turned`. 0; 1: not so;
+ * -1.
+ */
 static int to_later_set(struct explain *x, const struct compared_place *c, const char *bad,
 			const struct timeline_point *turned, struct err *e)
 {

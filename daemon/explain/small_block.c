@@ -11,15 +11,15 @@
 #include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
 
-/* What the block was to have room for. */
+/* What the block should have had room for. */
 struct meant {
-	uint64_t size; /* 0: it is not known that it was more than the block has */
-	unsigned bits; /* the block's size is that number in so many bits; 0: it is the size of a type */
+	uint64_t size; /* 0: it is not known that this is more than the block has */
+	unsigned bits; /* the block's size is that number, cut to this many bits; 0: it is the size of a type */
 };
 
 /*
  * Does the statement of p access a member of an object that begins where the block does, and is larger than the block,
- * so that the write is inside of it? Its size, else 0.
+ * so that the write is inside the object? The object's size, else 0.
  */
 static uint64_t size_of_type(struct explain *x, struct inspect *p)
 {
@@ -44,7 +44,9 @@ static uint64_t size_of_type(struct explain *x, struct inspect *p)
 	return 0;
 }
 
-/* p stands in a function of libc that copies or fills: is the block's size what it had to have, without upper bits? */
+/*
+ * p stands in a function of libc that copies or fills: is the block's size the one that was needed, without upper bits?
+ */
 static int is_cut(struct explain *x, struct inspect *p, struct meant *m, struct err *e)
 {
 	static const unsigned widths[] = {16, 32};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * small_block.h: a write went past the end of a block, and no comparison let it through. Is the block smaller than what
- * it is for? Then its allocation is what is wrong.
+ * it should hold? Then its allocation is the mistake.
  */
 #ifndef FRED_EXPLAIN_SMALL_BLOCK_H
 #define FRED_EXPLAIN_SMALL_BLOCK_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * smashed.c: what a function keeps on its stack for itself was overwritten: its canary (gcc's -fstack-protector), or
- * its return address. The search goes back from write to write of that word, to the one that the function itself made:
- * the write after that is the cause.
+ * smashed.c: what the compiler keeps on a function's stack was overwritten: its canary (gcc's -fstack-protector), or
+ * its return address. The search goes back from write to write of that word, to the one by the function's own prologue
+ * or call: the write after that is the cause.
  */
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -49,8 +49,8 @@ static int to_origin(struct explain *x, const struct insn_loc *l, struct insn_or
 }
 
 /*
- * It stands at the call of __stack_chk_fail: where the function has its canary. Two things were compared; the one that
- * is not, or was not read from, the thread's own is it. 0; 1: not found; -1.
+ * The program stands at the call of __stack_chk_fail: finds where the function has its canary. Two values were
+ * compared; the canary is the one that is not, and was not read from, the thread's own. 0; 1: not found; -1.
  */
 static int find_canary(struct explain *x, uint64_t *slot, uint64_t *good, struct err *e)
 {
@@ -86,7 +86,7 @@ static int find_canary(struct explain *x, uint64_t *slot, uint64_t *good, struct
 	return 1;
 }
 
-/* Is a call what comes next? It writes the return address. */
+/* Is the next instruction a call? It writes the return address. */
 static bool is_call(struct explain *x)
 {
 	struct user_regs_struct r;
@@ -99,8 +99,8 @@ static bool is_call(struct explain *x)
 }
 
 /*
- * Back to the first write to the slot after the one that was meant for it: the last before which it was `good` (a
- * return address: 0, and a call has written it). 0; 1: there is none; -1.
+ * Goes back to the first write to the slot after the one that was meant for it: the write before which the slot held
+ * `good`, or, of a return address (`good` is 0), the first write after that of the call. 0; 1: there is none; -1.
  */
 static int to_first_write(struct explain *x, uint64_t slot, uint64_t good, struct err *e)
 {
@@ -123,7 +123,10 @@ static int to_first_write(struct explain *x, uint64_t slot, uint64_t good, struc
 	return first.pc ? cursor_goto_point(&x->t, &first, e) : 1;
 }
 
-/* The name of the object that the instruction at the PC writes to, by its registers. "": none is known. */
+/*
+ * Finds the name of the object that the instruction at the PC was meant to write to, by its registers. "": it is not
+ * known.
+ */
 static void find_meant(struct explain *x, struct inspect *p, const struct insn_loc *l, struct object *meant)
 {
 	struct user_regs_struct r;
@@ -140,7 +143,7 @@ static void find_meant(struct explain *x, struct inspect *p, const struct insn_l
 		meant->name[0] = '\0';
 }
 
-/* A step at the write, which wrote over `what`. */
+/* Adds a step at the write, which overwrote `what`. */
 static int tell_write(struct explain *x, const char *what, uint64_t slot, struct err *e)
 {
 	cleanup_free char *before = str_fmt("0x%llx", (unsigned long long)failure_word(x, slot));

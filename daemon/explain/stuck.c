@@ -62,7 +62,7 @@ static void add_step(struct explain *x, const struct thread_look *t, enum step_r
 			     });
 }
 
-/* All of them, as they stand at the end. */
+/* All threads, in their states at the end. */
 static int look_at_all(struct explain *x, const struct waits *w, struct thread_look **out, size_t *n, struct err *e)
 {
 	struct gdb_thread *threads = NULL;
@@ -151,7 +151,10 @@ static bool is_told(const struct thread_look *t, bool cycle)
 	return t->text && (cycle ? t->in_cycle : t->wait->stuck);
 }
 
-/* The waits of the cycle, from the one that closed it; then what they got before. */
+/*
+ * Adds steps for the waits of the cycle, from the one that closed it on, and then for what these threads acquired
+ * before.
+ */
 static int tell_cycle(struct explain *x, const struct waits *w, struct thread_look *v, size_t n, struct err *e)
 {
 	bool cycle = has_cycle(v, n);
@@ -180,8 +183,8 @@ static bool waits_for_end(const struct thread_look *v, size_t n)
 }
 
 /*
- * The steps by which the locks were got come before those of the waits: the cause is the wait that began the cycle. Not
- * where a thread waits for the end of another one: then what it has kept meanwhile is the cause.
+ * Puts the steps by which the locks were acquired before those of the waits: the cause is the wait that began the
+ * cycle. Not so where a thread waits for the end of another one: then the cause is what that thread has kept meanwhile.
  */
 static void order_steps(struct explain *x)
 {
@@ -197,7 +200,7 @@ static void order_steps(struct explain *x)
 	x->chain.cap = n;
 }
 
-/* Semaphores and locks of readers do not say who has them; where they are used as locks, the events do. */
+/* Semaphores and read-write locks do not say which thread has them; where they are used as locks, the events do. */
 static void find_owners(struct explain *x, struct waits *w)
 {
 	bool any = false;
@@ -216,7 +219,7 @@ static void find_owners(struct explain *x, struct waits *w)
 	w->all = false;
 }
 
-/* Do all threads wait for each other? fredctl record has ended it because of that. */
+/* Do all threads wait for each other, and did fredctl record end the program because of that? */
 static bool is_all(const struct explain *x, const struct waits *w, const struct thread_look *v, size_t n)
 {
 	bool all = n > 0 && !w->group && x->rec->end == REC_END_SIGNAL && x->rec->end_value == SIGABRT;
@@ -226,7 +229,7 @@ static bool is_all(const struct explain *x, const struct waits *w, const struct 
 	return all;
 }
 
-/* Is it known for whom it waits? Then that one is to be asked. */
+/* Is it known which thread it waits for? Then that thread is examined. */
 static bool waits_for_one(const struct thread_look *t)
 {
 	return t->wait && t->wait->kind != WAIT_COND && (t->wait->owner || t->wait->kind == WAIT_JOIN);
@@ -234,7 +237,7 @@ static bool waits_for_one(const struct thread_look *t)
 
 #define ASKED_MOST 4u /* threads that wait */
 
-/* The waits of threads for what nobody in particular gives: at most ASKED_MOST. */
+/* Lists the waits that no particular thread could end: at most ASKED_MOST. */
 static size_t list_vain(struct explain *x, const struct thread_look *v, size_t n, struct vain out[ASKED_MOST])
 {
 	size_t k = 0;
@@ -255,7 +258,7 @@ static size_t list_vain(struct explain *x, const struct thread_look *v, size_t n
 	return k;
 }
 
-/* Those that wait for what is there already come first: the others may have nothing to do. */
+/* Waits for what is there already come first: the other threads may have nothing to do. */
 static int order_vain(struct explain *x, struct vain *v, size_t n, struct err *e)
 {
 	size_t first = 0;
@@ -274,7 +277,7 @@ static int order_vain(struct explain *x, struct vain *v, size_t n, struct err *e
 	return 0;
 }
 
-/* Why does what the threads wait for not come? */
+/* Explains why what the threads wait for does not come. */
 static int why_not(struct explain *x, const struct thread_look *v, size_t n, struct err *e)
 {
 	struct vain waits[ASKED_MOST];

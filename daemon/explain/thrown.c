@@ -36,7 +36,7 @@ static uint64_t word_at(struct inspect *p, uint64_t addr)
 	return trace_read(p->copy, addr, &v, sizeof(v), &ignored) ? 0 : v;
 }
 
-/* What an object of a class derived from std::exception says; malloc'd. NULL: it is none. */
+/* The text of an object of a class derived from std::exception (what()); malloc'd. NULL: it is none. */
 static char *what_of(struct inspect *p, uint64_t object)
 {
 	uint64_t what = word_at(p, word_at(p, object) + 16);
@@ -83,8 +83,8 @@ static bool argument_of(struct inspect *p, int level, struct insn_loc *l)
 }
 
 /*
- * The register of the first number that a text with conversions as printf's is to be filled with, after that text; 0:
- * none.
+ * The register of the first integer that is printed by `format`, a printf format which is itself the first argument; 0:
+ * there is none.
  */
 static unsigned register_of_number(const char *format)
 {
@@ -106,9 +106,8 @@ static unsigned register_of_number(const char *format)
 }
 
 /*
- * A function that the compiler has put into its caller, at that level of p, has called one of the library's which
- * throws: with a text and the number that was refused. To that call; p is closed. 0: *l is that number; 1: it is not
- * known; -1.
+ * An inlined function, at that level of p, has called a function of the library that throws, with a text and the number
+ * that was refused. Goes to that call; p is closed. 0: *l is that number; 1: it is not known; -1.
  */
 static int to_refusal(struct explain *x, struct inspect *p, int level, struct insn_loc *l, struct err *e)
 {
@@ -147,8 +146,8 @@ static int by_refusal(struct explain *x, struct inspect *p, int level, struct er
 }
 
 /*
- * p stands at the throw of an exception, and is closed. Has a library refused an argument by it? Then that is followed.
- * The chain stays as it is where that is not known, and where a statement of the program's own has thrown it.
+ * p stands at the throw of an exception, and is closed. If a library refused an argument by it, that argument is
+ * followed. The chain stays as it is where that is not known, and where a statement of the program's own threw it.
  */
 static int why_thrown(struct explain *x, struct inspect *p, struct err *e)
 {

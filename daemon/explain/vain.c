@@ -22,8 +22,8 @@
 struct reason {
 	struct condition c;
 	char *frozen, *good; /* of the condition, and of what holds when it need not wait; malloc'd */
-	uint64_t caller; /* where the return address of the call is, from the function with the condition; 0: it stands
-			    in that itself */
+	/* where the return address of the call lies that the condition's function made; 0: it waits in that itself */
+	uint64_t caller;
 };
 
 static void reason_fini(struct reason *r)
@@ -33,7 +33,7 @@ static void reason_fini(struct reason *r)
 	free(r->good);
 }
 
-/* The condition around the statement that waits. The cursor stands there. 0; 1: there is none; -1. */
+/* Reads the condition around the statement that waits. The cursor stands there. 0; 1: there is none; -1. */
 static int read_reason(struct explain *x, struct reason *r, struct err *e)
 {
 	cleanup_free char *good = NULL;
@@ -48,7 +48,7 @@ static int read_reason(struct explain *x, struct reason *r, struct err *e)
 	}
 	level = p.user;
 	for (size_t i = 0; i < p.nframes; i++)
-		if (p.frames[i].signal_handler) /* what a handler has interrupted is what waits */
+		if (p.frames[i].signal_handler) /* the thread waits in what the handler interrupted */
 			level = (int)i + 1;
 	level = failure_with_source(&p, level);
 	if (level >= 0)
@@ -67,7 +67,7 @@ static int read_reason(struct explain *x, struct reason *r, struct err *e)
 	return got;
 }
 
-/* Goes back to the branch by which the thread came to wait. 0; 1: it is not met; -1. */
+/* Goes back to the branch because of which the thread waits. 0; 1: it is not reached; -1. */
 static int to_test(struct explain *x, const struct vain *v, const struct reason *r, struct err *e)
 {
 	bool ignored;
@@ -125,7 +125,10 @@ static int tell_test(struct explain *x, const struct vain *v, const struct reaso
 	return 0;
 }
 
-/* From the current state to the last write of the memory; *w, pc 0: there is none. 0; 1: not known; -1. */
+/*
+ * Goes from the current state to the last write of the memory; *w: its position, pc 0: there is none. 0; 1: not known;
+ * -1.
+ */
 static int last_write_of(struct explain *x, const struct insn_loc *l, struct timeline_point *w, struct err *e)
 {
 	bool ignored;
@@ -137,7 +140,7 @@ static int last_write_of(struct explain *x, const struct insn_loc *l, struct tim
 		return got < 0 ? -1 : 1;
 	if (!got && cursor_where(&x->t, w, e))
 		return -1;
-	return !got && !w->pc; /* a state that has no name */
+	return !got && !w->pc; /* a state that no position names */
 }
 
 /* Has nothing written the memory between `test` and the failure? 1; 0: it has, or that is not known; -1. */
@@ -157,8 +160,8 @@ static int unchanged_since(struct explain *x, const struct timeline_point *test,
 }
 
 /*
- * What it waits for is that a variable becomes another one than when it had read it, and nothing has written it
- * since. 1: told, in the place of the steps after so many; 0: it waits for something else, or that is not known; -1.
+ * The thread waits for a variable to differ from the value that it read, and nothing has written it since. 1: told, in
+ * place of the steps after the first `before`; 0: it waits for something else, or that is not known; -1.
  */
 static int tell_change(struct explain *x, const struct vain *v, const struct reason *r, size_t before, struct err *e)
 {
@@ -195,7 +198,7 @@ static int tell_change(struct explain *x, const struct vain *v, const struct rea
 	return got < 0 ? -1 : !got;
 }
 
-/* The last step becomes the one in front of so many others. */
+/* Moves the last step to before the last `others` ones. */
 static void move_last(struct chain *chain, size_t others)
 {
 	size_t to = chain->n - 1 - others;
@@ -205,7 +208,7 @@ static void move_last(struct chain *chain, size_t others)
 	chain->v[to] = last;
 }
 
-/* What it waited for was there: since it had looked, or all the time while it slept. */
+/* What the thread waited for was there: it came after the thread had checked, or was there all the time. */
 static int came_unseen(struct explain *x, const struct vain *v, const struct reason *r, const struct wake *wake,
 		       struct err *e)
 {
@@ -244,7 +247,7 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 	return got < 0 ? -1 : 0;
 }
 
-/* Nothing is known of what it waits for: the last wake-up. */
+/* What it waits for is not known: adds the last wake-up. */
 static int only_wake(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
 {
 	int was = wake->n < v->wait ? wake_waited_at(x, v->thread, v->object, wake->n, e) : WAITED_NOT, got;
@@ -367,10 +370,10 @@ int vain_explain_timeout(struct explain *x, struct err *e)
 
 /* ---- semaphores that are used as locks, and locks of readers ---- */
 
-/* What each thread has got of an object, and how often it has given it back. */
+/* How often each thread has acquired and released an object. */
 struct holdings {
 	int *has, *gave; /* by thread */
-	bool is_lock; /* nobody has given what it had not got */
+	bool is_lock; /* no thread has released what it had not acquired */
 };
 
 static void count_one(struct holdings *h, const struct timeline_event *ev)
@@ -395,7 +398,9 @@ static void count_one(struct holdings *h, const struct timeline_event *ev)
 	}
 }
 
-/* One that has used it as a lock before, or is a reader of it, waits for what it has itself. */
+/*
+ * Does the thread wait for what it has itself? Such a thread has used the semaphore as a lock before, or is a reader.
+ */
 static bool waits_for_itself(const struct holdings *h, uint32_t waiter, bool semaphore)
 {
 	return h->has[waiter] > 0 && (!semaphore || h->gave[waiter] > 0);

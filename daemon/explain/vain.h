@@ -36,8 +36,9 @@ int vain_is_satisfied(struct explain *x, const struct vain *v, struct err *e);
 int vain_explain_timeout(struct explain *x, struct err *e);
 
 /*
- * Of a thread that waits for a semaphore, or for a read-write lock that readers have: the one that has got it and not
- * given it back, perhaps the waiter itself. 0: none or several, or it is given by those who never got it.
+ * For a thread that waits for a semaphore, or for a read-write lock that readers have: the thread that has acquired it
+ * and not released it, perhaps the waiter itself. 0: none or several, or it is released by threads that never acquired
+ * it.
  */
 uint32_t vain_owner(struct explain *x, uint32_t waiter, uint64_t object);
 

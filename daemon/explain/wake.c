@@ -55,8 +55,8 @@ int wake_to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct err 
 enum whose { OF_THIS, OF_ANOTHER, OF_UNKNOWN };
 
 /*
- * The event has the hash of the object, which is short: is it this one's? The call's first argument says it, where the
- * program has a state in front of the event. enum whose; -1: cancelled.
+ * The event has only a short hash of its object: is it this object's? The call's first argument tells, where the
+ * program has a state before the event. enum whose; -1: cancelled.
  */
 static int whose_event(struct explain *x, uint64_t n, uint64_t object, struct err *e)
 {
@@ -75,8 +75,8 @@ static int whose_event(struct explain *x, uint64_t n, uint64_t object, struct er
 		       : OF_UNKNOWN;
 }
 
-#define SCAN_EVENTS 2000000u /* read back at most, */
-#define SCAN_STATES 64u /* and gone to */
+#define SCAN_EVENTS 2000000u /* at most this many events are read back, ... */
+#define SCAN_STATES 64u /* ... and this many states visited */
 
 /*
  * The last wake-up of the object by another thread, up to the event v->until. 0: *wake is that, 0 if there is none; 1:
@@ -131,7 +131,7 @@ int wake_waited_at(struct explain *x, uint32_t thread, uint64_t object, uint64_t
 	return whose == OF_THIS ? WAITED : whose == OF_ANOTHER ? WAITED_NOT : WAITED_UNKNOWN;
 }
 
-/* Did a thread other than the one that waits? As above. */
+/* Did a thread other than the waiting one wait for it? As wake_waited_at. */
 static int others_waited_at(struct explain *x, const struct vain *v, uint64_t n, struct err *e)
 {
 	int any = WAITED_NOT;
@@ -155,8 +155,8 @@ static bool is_broadcast(struct explain *x, uint64_t n)
 }
 
 /*
- * May the thread have been woken, and not have gone on since? One whose time was up has not. Nor has one whose mutex is
- * free, if there was another one to be woken.
+ * May the thread have been woken, but not have gone on since? Not if its time-out had expired; nor if its mutex is free
+ * and another thread could have been woken.
  */
 static bool may_be_woken(struct explain *x, const struct vain *v, const struct wake *w)
 {

@@ -14,8 +14,8 @@ bool wake_is_waited_for(uint32_t kind);
 /* Goes to the state before an event. 0; 1: its thread has none there; -1: cancelled. */
 int wake_to_event(struct explain *x, uint64_t n, struct err *e);
 /*
- * As wake_to_event, for an event of this thread; if that has no state before it, as events within a system call, for
- * the latest of the few events before it of the thread that has one.
+ * As wake_to_event, for an event of this thread. If that has no state before it, as an event within a system call, goes
+ * to the latest of the few events before it of the thread that has one.
  */
 int wake_to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct err *e);
 
@@ -28,7 +28,7 @@ int wake_waited_at(struct explain *x, uint32_t thread, uint64_t object, uint64_t
 struct wake {
 	uint64_t n; /* the event; 0: there is none */
 	enum waited others; /* other threads waited for the object then; not asked for one before v->wait */
-	bool may_have_woken; /* the thread, which has not gone on since; or it is not known */
+	bool may_have_woken; /* the thread may have been woken, and not have gone on since; or that is not known */
 };
 
 /* The last wake-up of v->object by another thread. 0; -1: cancelled, or the recording cannot be read. The cursor may

@@ -25,7 +25,7 @@ static int follow(struct flow *f, struct err *e)
 
 	if (f->l.len > 8)
 		f->l.len = 8;
-	f->x->kept = f->x->emptied = 0; /* of the value that was followed before */
+	f->x->kept = f->x->emptied = 0; /* these belong to the value that was followed before */
 	if (explain_regs(f->x, f->tid, &r, e))
 		return -1;
 	if (!flow_read(f->x, &r, &f->l, f->value)) {

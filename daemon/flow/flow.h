@@ -19,29 +19,29 @@ int flow_follow_index(struct explain *x, pid_t tid, const struct insn_loc *l, st
 /* The same for the value that the instruction at the PC writes to memory; the chain has that step already. */
 int flow_follow_write(struct explain *x, pid_t tid, struct err *e);
 /*
- * Moves back to the state before the last write to [addr, addr + len), at most 8 bytes, or to the 8 bytes at `birth`,
- * whose writing begins the life of the object (0: none). 1: nothing was written since the program began; 2: given up,
- * the chain has ended.
+ * Moves back to the state before the last write to [addr, addr + len), at most 8 bytes, or, if that is later, to the 8
+ * bytes at `birth`, whose writing begins the life of the object (0: none); *is_birth then. 1: nothing was written since
+ * the program began; 2: given up, the chain has ended.
  */
 int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
 /*
- * The program stands at a branch that decides whether a loop goes on: what its counter was compared with is followed.
- * 0: the chain has ended; 1: that is not known, or a constant; -1.
+ * The program stands at a branch that decides whether a loop goes on: follows what the loop's counter was compared
+ * with. 0: the chain has ended; 1: that is not known, or a constant; -1.
  */
 int flow_follow_bound(struct explain *x, pid_t tid, struct err *e);
 /*
- * The program stands at a branch. Were two values compared that were read from the same memory, not on a stack, one
- * earlier than the other, and has nothing written it in between? 1: *place is the memory; 0: no, or that is not known;
- * -1. Moves.
+ * The program stands at a branch. Does it depend on two values that were read from the same memory, which is not on a
+ * stack, at two times, without a write in between? 1: *place is the memory; 0: no, or that is not known; -1. Moves the
+ * cursor.
  */
 int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *place, struct err *e);
-/* The same of the last write to any of n places, at most 4: *which it is. */
+/* The same for the last write to any of n places, at most 4: *which of them it was. */
 int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e);
 
 /*
  * flow_overrun.c: the instruction at `at`, of the statement at `location`, has written to l, and meant `object`. Where
- * the compiler has made one store of several statements, that one does not name the object: adds the one that made the
- * value, if it assigns to the object. The travel stands nowhere in particular afterwards.
+ * the compiler has made one store of several statements, that statement does not name the object: adds the one that
+ * made the value, if it assigns to the object. The cursor may stand anywhere afterwards.
  */
 int flow_tell_assignment(struct explain *x, const struct timeline_point *at, const json_t *location,
 			 const struct insn_loc *l, const char *object, struct err *e);
@@ -50,7 +50,8 @@ int flow_tell_assignment(struct explain *x, const struct timeline_point *at, con
 struct flow_call {
 	char function[128];
 	bool inlined; /* the compiler has put the function into its caller */
-	uint64_t cfa; /* the stack pointer after it; 0: another call of the same function lasts */
+	/* the stack pointer after its return; 0: the call is over, and the same function was called again */
+	uint64_t cfa;
 	uint64_t pc;
 	int line; /* in the caller */
 };
@@ -62,45 +63,47 @@ struct flow_stack {
 };
 /* The calls from the frame that p is about outwards. */
 void flow_calls(struct inspect *p, struct flow_stack *out);
-/* Is one of them the same call, as far as can be told from the stacks? */
+/* Is one of them the same call, as far as the stacks tell? */
 bool flow_has_call(const struct flow_stack *calls, const struct flow_call *call);
 /*
- * flow_given.c: p stands where the block that begins at `what` is freed, or a null pointer is written to the variable
- * at `what`. If the functions that did it only did it to what they were given, adds a step for the statement that
- * called the outermost of these. second: where the block was freed once more, else NULL: a call that is in both has not
- * only done what it was given to do. 1; 0: there is none; -1, and p is closed.
+ * flow_given.c: p stands where the block that begins at `what` is freed, or where a null pointer is written to the
+ * variable at `what`. If the functions that did this did it only to what they were given, adds a step for the statement
+ * that called the outermost of them. second: the calls at another free of the same block, else NULL: a call that is in
+ * both has done more than it was given to do. 1; 0: there is none; -1, and p is closed.
  */
 int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, struct err *e);
 /* Is `name` an argument of the function in that frame? */
 bool flow_has_argument(struct inspect *p, int level, const char *name);
-/* Is `name` an argument of the function in that frame, and is its statement reached because of nothing but what it was
- * given? */
+/*
+ * Is `name` an argument of the function in that frame, and does nothing but the function's arguments decide that its
+ * statement is reached?
+ */
 bool flow_does_to(struct inspect *p, int level, const char *name);
 /*
- * flow_count.c: p stands where the block o is freed. Was it freed because a count in it became 0, and has a call
- * dropped more references than it had taken, as no earlier one of its function? Then adds a step for the drop that was
- * one too many: 1. 0: that is not known, and p is open again, at the free; -1, and p is closed. held: memory, not on a
- * stack, that has kept a pointer to the block beyond the free, or 0: if each call has dropped what it had, the one that
- * has copied the pointer to there from another object, and has taken no reference, is told.
+ * flow_count.c: p stands where the block o is freed. Was it freed because a reference count in it became 0, and did a
+ * call drop more references than it had taken, unlike earlier calls of its function? Then adds a step for the drop that
+ * was one too many: 1. 0: that is not known, and p is open again, at the free; -1, and p is closed. held: memory, not
+ * on a stack, that had a pointer to the block after the free, or 0. If each call has dropped what it had taken, the
+ * step is about the call that copied the pointer to there from another object without taking a reference.
  */
 int flow_tell_count(struct inspect *p, const struct object *o, uint64_t held, struct err *e);
 /* flow_history.c: notes the variables that the condition compares, of a frame of p, for flow_lost_before. */
 void flow_note_compared(struct inspect *p, int level, const char *expr);
 /*
- * Does the instruction at `at` write to the place what was made of an earlier value of it, perhaps by way of variables
- * on the stack, and of no value as it was in front of the write; and are there several threads? The cursor may stand
- * anywhere afterwards.
+ * Did the instruction at `at` write to the place a value that was made from an earlier value of the place, perhaps by
+ * way of variables on the stack, and not from the value that the place had just before; and are there several threads?
+ * The cursor may stand anywhere afterwards.
  */
 bool flow_is_stale(struct explain *x, const struct insn_loc *place, const struct timeline_point *at,
 		   const uint8_t was[8]);
 /*
- * The chain has ended. Has a variable that was noted lost an update of a thread before that? Then the chain leads there
- * instead. Else it stays as it was. 0; -1. The cursor may stand anywhere afterwards.
+ * The chain has ended. If before that a variable that was noted lost a thread's update, the chain leads there instead;
+ * else it stays as it was. 0; -1. The cursor may stand anywhere afterwards.
  */
 int flow_lost_before(struct explain *x, struct err *e);
 /*
- * As inspect_look_past, past functions whose only argument is that, also where GDB does not know their arguments. -1,
- * and p is closed.
+ * As inspect_look_past, but also past functions whose only argument is `what`, even where GDB does not know their
+ * arguments. -1, and p is closed.
  */
 int flow_look_past(struct inspect *p, uint64_t what, struct err *e);
 

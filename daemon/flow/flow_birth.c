@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_birth.c: what was never written in the life of its memory: a block since it was allocated, a variable since its
- * function was called.
+ * flow_birth.c: values that were never written in the life of their memory: since the block was allocated, or since the
+ * variable's function was called.
  */
 #include "flow/flow_int.h"
 
@@ -32,7 +32,7 @@ static bool is_null_pointer(const struct flow *f)
 	return f->pointer && !f->number && f->l.len == 8 && flow_is_zero(f);
 }
 
-/* Is what the last step has written a member of an object, or an element? */
+/* Is what the last step wrote a member of an object, or an element of an array? */
 static bool is_of_object(const struct explain *x)
 {
 	const char *name = x->chain.n ? x->chain.v[x->chain.n - 1].expression : NULL;
@@ -54,8 +54,9 @@ void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect, const 
 }
 
 /*
- * The null pointer is one that its memory has had from the beginning, or a statement wrote it over another one. That a
- * thing begins empty is no mistake: where a pointer to something was replaced by it, the chain ends.
+ * The null pointer is one that the memory had from the beginning, or that a statement wrote over another null pointer.
+ * An object that begins empty is no mistake: the chain ends where a pointer to something was replaced by that null
+ * pointer.
  */
 static bool was_emptied(struct flow *f)
 {
@@ -76,8 +77,8 @@ bool flow_begins_empty(struct flow *f)
 }
 
 /*
- * The value is a null pointer that the object has had since it was allocated, as by calloc: that is no mistake. Was it
- * copied to another object by a statement? Then that is the one to ask about, and the chain ends there.
+ * The object has had the null pointer since it was allocated, as by calloc, which is no mistake. If a statement copied
+ * the pointer to another object, the chain ends at that statement.
  */
 static bool was_kept(struct flow *f, const char *name)
 {
@@ -146,7 +147,7 @@ int flow_at_birth(struct flow *f, const char *name, const char *function, const 
 		} else if (str_eq(who, "calloc") && was_kept(f, name)) {
 			;
 		} else if (str_eq(who, "calloc") && indexed && flow_is_zero(f)) {
-			/* that an element is empty is no mistake of the allocation */
+			/* an empty element is no mistake of the allocation */
 			explain_end(x, END_UNKNOWN, "nothing was put into %s since calloc allocated it", name);
 		} else {
 			/* a function that was told how many bytes, as xmalloc is, knows no more of it than malloc */

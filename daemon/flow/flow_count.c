@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_count.c: a block was freed because the count of references in it became 0. The statement that freed it did what
- * it is for. The changes of the count are looked at, back from there: a call that has dropped more references than it
- * had taken is what was wrong, if the same function has dropped as many as it had taken before. One that never did may
- * be for that, as one that is given its caller's reference; the number may be none of references. If there is none, a
- * reference may never have been taken, by who copied the pointer that was used after the free.
+ * flow_count.c: a block was freed because its reference count became 0. The statement that freed it does what it is
+ * for. So the changes of the count are examined, back from there: a call that has dropped more references than it had
+ * taken is the mistake, if earlier calls of the same function dropped as many as they took. A function that never did
+ * so may be meant to, as one that is given its caller's reference; or the number may be no reference count. If there is
+ * no such call, perhaps a reference was never taken, by the code that copied the pointer which was used after the free.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,44 +15,44 @@
 #include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
 
-#define BACK_STEPS 100u /* from the free to what made the count 0 */
-#define MADE_STEPS 8u /* from a store to the subtraction */
+#define BACK_STEPS 100u /* instructions from the free back to the one that made the count 0 */
+#define MADE_STEPS 8u /* instructions from a store back to the subtraction */
 #define CHANGES 24u
-#define SCOPES 3u /* calls around the last change that are looked at */
+#define SCOPES 3u /* calls around the last change that are examined */
 
 /* A change of the count. */
 struct change {
 	struct timeline_point at;
 	int64_t from, to;
-	char function[128]; /* whose statement did it, past those that were given the block for that */
+	char function[128]; /* whose statement did it, passing over functions that were given the block for that */
 	int line, level;
 	uint32_t thread;
-	unsigned in; /* a bit for each scope: in a call of the same function */
+	unsigned in; /* a bit for each scope: the change was made in a call of the scope's function */
 };
 
 /* A call in which the count became 0. */
 struct scope {
 	struct flow_call call;
-	unsigned n; /* so many of the last changes are in it */
-	bool begun; /* its beginning was met */
+	unsigned n; /* the number of the last changes that were made in it */
+	bool begun; /* the change at its beginning was reached */
 };
 
 struct counting {
 	struct explain *x;
 	const struct object *o;
 	struct insn_loc l; /* of the count */
-	struct change v[CHANGES]; /* the last one first */
+	struct change v[CHANGES]; /* the changes, the last one first */
 	unsigned n;
-	bool all; /* the first one is the initialisation */
+	bool all; /* v has all of them; the first one is the initialisation */
 	struct scope scopes[SCOPES];
 	unsigned nscopes;
-	uint64_t held; /* the word that has kept the pointer, which is looked for instead of the scopes; 0: none */
+	uint64_t held; /* the word that kept the pointer, which is examined instead of the scopes; 0: none */
 	struct kept {
-		struct timeline_point at; /* in front of what copied it; pc 0: that is not met */
-		struct flow_call call; /* in which it did */
+		struct timeline_point at; /* in front of what copied it; pc 0: not found */
+		struct flow_call call; /* the call that did so */
 		uint64_t from; /* the word from which it was copied; 0: not known, or on a stack */
-		unsigned n; /* so many of the changes came later */
-		bool took; /* a change was made in a call like that */
+		unsigned n; /* the number of changes that came later */
+		bool took; /* a call of the same function changed the count */
 	} kept;
 };
 
@@ -68,7 +68,7 @@ static bool read_count(struct explain *x, const struct insn_loc *l, int64_t *v)
 	return true;
 }
 
-/* Does the instruction write a number of 4 or 8 bytes of the block, that is 1? */
+/* Does the instruction write 1 to 4 or 8 bytes of the block, as a number? */
 static bool writes_one(struct explain *x, const struct object *o, const struct insn *i, struct insn_loc *l)
 {
 	struct insn_access v[INSN_ACCESSES];
@@ -84,14 +84,14 @@ static bool writes_one(struct explain *x, const struct object *o, const struct i
 	return false;
 }
 
-/* Where a value that is written comes from. */
+/* Where a value that is written came from. */
 struct value_source {
 	bool known;
-	uint64_t addr; /* of the word of memory */
-	bool derived; /* by a constant, on the way from there */
+	uint64_t addr; /* address of the word of memory */
+	bool derived; /* a constant was added on the way from there */
 };
 
-/* It stands in front of a write of l, and does again afterwards. */
+/* The program stands in front of a write of l, and does so again afterwards. */
 static int find_source(struct explain *x, const struct insn_loc *l, struct value_source *out, struct err *e)
 {
 	struct insn_loc at = *l;
@@ -125,7 +125,10 @@ static int find_source(struct explain *x, const struct insn_loc *l, struct value
 	return cursor_goto_point(&x->t, &here, e);
 }
 
-/* It stands in front of a write of l, and does again afterwards. Is that what was there before, less a constant? */
+/*
+ * The program stands in front of a write of l, and does so again afterwards. Is the new value the old one less a
+ * constant?
+ */
 static int is_subtraction(struct explain *x, const struct insn_loc *l, struct err *e)
 {
 	struct value_source s;
@@ -135,8 +138,10 @@ static int is_subtraction(struct explain *x, const struct insn_loc *l, struct er
 	return s.known && s.derived && s.addr == l->addr;
 }
 
-/* It stands in front of a write of l, and does again afterwards: the word of memory from which that was copied; 0: not
- * known, or on a stack. */
+/*
+ * The program stands in front of a write of l, and does so again afterwards: the word of memory from which the value
+ * was copied; 0: not known, or on a stack.
+ */
 static int copied_from(struct explain *x, const struct insn_loc *l, uint64_t *from, struct err *e)
 {
 	struct value_source s;
@@ -147,7 +152,10 @@ static int copied_from(struct explain *x, const struct insn_loc *l, uint64_t *fr
 	return 0;
 }
 
-/* Back from the free to what made a number in the block 0 by subtraction. 0: there; 1: that is not met; -1. */
+/*
+ * Back from the free to the instruction that made a number in the block 0 by subtraction. 0: there; 1: none was
+ * reached; -1.
+ */
 static int to_last_drop(struct explain *x, const struct object *o, struct insn_loc *l, struct err *e)
 {
 	pid_t tid = x->t.in.seg.tid;
@@ -180,7 +188,7 @@ static int to_last_drop(struct explain *x, const struct object *o, struct insn_l
 	return 1;
 }
 
-/* It stands in front of a change of the count to `to`: adds it. */
+/* The program stands in front of a change of the count to `to`: adds it. */
 static int add_change(struct counting *c, int64_t to, struct err *e)
 {
 	struct change *v = &c->v[c->n];
@@ -214,7 +222,7 @@ static int add_change(struct counting *c, int64_t to, struct err *e)
 	return got;
 }
 
-/* It stands in front of what copied the pointer to where it was kept. */
+/* The program stands in front of what copied the pointer to where it was kept. */
 static int read_kept(struct counting *c, struct err *e)
 {
 	const struct insn_loc l = {.where = INSN_IN_MEM, .addr = c->held, .len = 8};
@@ -237,7 +245,10 @@ static int read_kept(struct counting *c, struct err *e)
 	return 0;
 }
 
-/* The changes of the count, back from the last one, in front of which it stands. 0; 1: it is no count; -1. */
+/*
+ * Reads the changes of the count, back from the last one, in front of which the program stands. 0; 1: it is no count;
+ * -1.
+ */
 static int read_changes(struct counting *c, struct err *e)
 {
 	int got = add_change(c, 0, e);
@@ -296,8 +307,7 @@ static bool was_there_before(const struct counting *c, const struct change *v, u
 	return false;
 }
 
-/* Have earlier calls of the function of scope `which` taken references to the object, and dropped as many of them after
- * that? */
+/* Have earlier calls of the function of scope `which` taken references to the object, and later dropped as many? */
 static bool was_balanced(const struct counting *c, unsigned which)
 {
 	int has = 0;
@@ -317,9 +327,9 @@ static bool was_balanced(const struct counting *c, unsigned which)
 }
 
 /*
- * Of a call that has dropped more references than it has taken, the drop that was one too many: one that was not there
- * when all was well, of these one in a function that it has called, of these the first. NULL: nobody can say, as where
- * another thread has changed the count meanwhile. *took, *gave: what the call did.
+ * For a call that has dropped more references than it has taken, the drop that was one too many: one that balanced
+ * calls did not make; among these, one in a function that it has called; among these, the first. NULL: not known, as
+ * where another thread has changed the count meanwhile. *took, *gave: what the call did.
  */
 static const struct change *wrong_drop(const struct counting *c, const struct scope *s, unsigned *took, unsigned *gave)
 {
@@ -332,7 +342,7 @@ static const struct change *wrong_drop(const struct counting *c, const struct sc
 		bool own = str_eq(v->function, s->call.function);
 
 		if (c->all && k == c->n - 1)
-			return NULL; /* it has made the block */
+			return NULL; /* the call made the block */
 		if (v->thread != c->v[0].thread)
 			return NULL;
 		*took += v->to > v->from;
@@ -346,7 +356,7 @@ static const struct change *wrong_drop(const struct counting *c, const struct sc
 	return *took && *gave > *took && suspects ? best : NULL;
 }
 
-/* p is opened at v, and has the step. */
+/* p is opened at v; adds the step. */
 static int tell_drop(struct counting *c, struct inspect *p, const struct change *v, const struct scope *s,
 		     unsigned took, unsigned gave, struct err *e)
 {
@@ -366,8 +376,8 @@ static int tell_drop(struct counting *c, struct inspect *p, const struct change 
 
 /*
  * No call has dropped more references than it had taken. Was the pointer that was used after the free copied from
- * another object, which still had it when the count was changed next, and was no reference taken in the call that did
- * that? 1: p is opened there, and has the step; 0; -1.
+ * another object, which still had it at the next change of the count, and did the call that copied it take no
+ * reference? 1: p is opened there, and has the step; 0; -1.
  */
 static int tell_kept(struct counting *c, struct inspect *p, uint64_t held, struct err *e)
 {

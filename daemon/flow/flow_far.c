@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_far.c: what set a register long ago, after a loop of many passes: the instructions of the function that may set
- * it become breakpoints, and the last stop at one of them is looked for, as for a debugger. Instructions of inner calls
- * of the same function are told apart by the stack pointer, which is lower there.
+ * flow_far.c: finds what set a register long ago, before a loop of many passes: the instructions of the function that
+ * may set it become breakpoints, and the last stop at one of them is searched for, as for a debugger. Instructions in
+ * inner calls of the same function are told apart by the stack pointer, which is lower there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void add(struct flow *f, struct places_set *s, uint64_t pc)
 	breaks_add(&f->x->t.breaks, pc, 0);
 }
 
-/* May what is at pc set f's register? Then its address, or that after a call, is a place to stop at. */
+/* May the instruction at pc set f's register? Then its address, or that after a call, becomes a place to stop at. */
 static void look_at(struct flow *f, const struct user_regs_struct *r, uint64_t pc, bool kept, struct places_set *s)
 {
 	struct user_regs_struct at = *r;
@@ -50,7 +50,7 @@ static void look_at(struct flow *f, const struct user_regs_struct *r, uint64_t p
 		add(f, s, pc);
 }
 
-/* The function around r's PC: all of it, or nothing if GDB does not know where it begins. */
+/* Sets breakpoints in the function around r's PC: in all of it, or none if GDB does not know where it begins. */
 static int set_breaks(struct flow *f, const struct user_regs_struct *r, bool kept, struct places_set *s, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply reply = {0};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_given.c: a function freed a block, or set a variable to nothing, that its caller gave it, as one that releases
- * an object does. Such a function does what it is for, whenever it is called; what may be wrong is the statement that
- * called it. So the chain goes on, outwards, to the first function that had what it gave from elsewhere than its own
- * arguments.
+ * flow_given.c: a function freed a block, or cleared a variable, that its caller gave it, as a function that releases
+ * an object does. Such a function does what it is for; the mistake may be in the statement that called it. So the chain
+ * goes on, outwards, to the first function that passed what did not come from its own arguments.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -97,7 +96,7 @@ static void read_given(struct inspect *p, int level, struct given *g)
 			add_number(g, v);
 }
 
-/* Forgets the arguments by which it was not given that. */
+/* Forgets the arguments through which the function was not given `what`. */
 static void keep_only(struct inspect *p, int level, struct given *g, uint64_t what)
 {
 	unsigned names = g->names;
@@ -127,7 +126,7 @@ static bool was_given_variable(struct inspect *p, int level, const struct given 
 	return false;
 }
 
-/* The name of a constant: no lower case. */
+/* Is it the name of a constant, without lower-case letters? */
 static bool is_constant(const char *s, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
@@ -146,7 +145,7 @@ static bool is_known_word(const char *s, size_t n)
 	return false;
 }
 
-/* Does the condition depend on nothing but what the function was given? */
+/* Does the condition depend only on what the function was given? */
 static bool is_of_given(struct inspect *p, int level, const char *text, const struct given *g)
 {
 	const char *before = "";
@@ -177,7 +176,7 @@ static bool is_of_given(struct inspect *p, int level, const char *text, const st
 	return true;
 }
 
-/* Was the statement of the frame reached because of nothing but what the function was given? */
+/* Does it depend only on what the function was given that the statement of the frame was reached? */
 static bool is_always_reached(struct inspect *p, int level, const struct given *g)
 {
 	struct condition c;
@@ -231,8 +230,10 @@ void flow_calls(struct inspect *p, struct flow_stack *out)
 			out->n++;
 }
 
-/* Of one that is inlined nothing on the stack tells; two statements of it that follow from one call are in one line of
- * the caller. */
+/*
+ * Nothing on the stack tells apart two calls of an inlined function; two statements of it that are reached in one call
+ * come from the same line of the caller.
+ */
 static bool is_same_call(const struct flow_call *a, const struct flow_call *b)
 {
 	if (!str_eq(a->function, b->function) || a->inlined != b->inlined)
@@ -257,8 +258,8 @@ static bool has_function(const struct flow_stack *calls, const char *function)
 }
 
 /*
- * GDB cannot tell what the function was called with: the registers at its entry do. p is closed meanwhile. 0; -1: the
- * state was not found again, and p is closed.
+ * GDB cannot tell the function's arguments: takes the registers at its entry. p is closed meanwhile. 0; -1: the state
+ * was not found again, and p is closed.
  */
 static int add_registers(struct inspect *p, const struct flow_call *call, struct given *g, struct err *e)
 {
@@ -284,10 +285,13 @@ static int add_registers(struct inspect *p, const struct flow_call *call, struct
 	return cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e) ? -1 : 0;
 }
 
-#define LIVES 8u /* of the block of a part, between its free and that of the whole */
+/* lives of the block of a part that are examined, between the part's free and that of the whole */
+#define LIVES 8u
 
-/* It stands at a free in a call of the same place on the stack. Did that call last already at `at`, where the block of
- * `part` was freed? The cursor stands anywhere afterwards. */
+/*
+ * The program stands at a free in a call with that place on the stack. Did the same call already last at `at`, where
+ * the block of `part` was freed? The cursor may stand anywhere afterwards.
+ */
 static bool lasted_since(struct explain *x, const struct flow_call *call, uint64_t part,
 			 const struct timeline_point *at)
 {
@@ -313,8 +317,8 @@ static bool lasted_since(struct explain *x, const struct flow_call *call, uint64
 }
 
 /*
- * Was the block with that header last freed in the call, as the whole of an object is of which `part` was freed? p is
- * closed meanwhile. 1; 0; -1: the state was not found again, and p is closed.
+ * Was the block with that header last freed in this call? Then it may be the whole object of which `part` was freed. p
+ * is closed meanwhile. 1; 0; -1: the state was not found again, and p is closed.
  */
 static int was_freed_in(struct inspect *p, const struct flow_call *call, uint64_t header, uint64_t part, struct err *e)
 {
@@ -341,7 +345,7 @@ static int was_freed_in(struct inspect *p, const struct flow_call *call, uint64_
 	return got;
 }
 
-/* Was it given the object that the block was a part of, and freed it all? 1; 0; -1. */
+/* Was the function given the object of which the block was a part, and did it free all of that? 1; 0; -1. */
 static int was_given_whole(struct inspect *p, const struct flow_call *call, const struct given *g, uint64_t part,
 			   struct err *e)
 {
@@ -363,7 +367,7 @@ static int was_given_whole(struct inspect *p, const struct flow_call *call, cons
 	return 0;
 }
 
-/* Does GDB not know all arguments of the function? */
+/* Are there arguments of the function that GDB does not know? */
 static bool is_unknown(const struct inspect *p, int level)
 {
 	const char *args = json_string_value(json_object_get(inspect_row(p, (size_t)level), "args"));
@@ -371,7 +375,7 @@ static bool is_unknown(const struct inspect *p, int level)
 	return args && strstr(args, "<optimized out>");
 }
 
-/* Was it given that? 1; 0; -1. g: its arguments that have to do with it, if `only`. */
+/* Was the function given `what`? 1; 0; -1. only: g keeps only the arguments through which it was. */
 static int was_given(struct inspect *p, int level, uint64_t what, bool block, const struct flow_call *call, bool only,
 		     struct given *g, struct err *e)
 {
@@ -397,8 +401,8 @@ static bool begins_part(const char *text, const char *s)
 
 /*
  * Does a part of a name in the text begin with the word, in any case, as in "obj_put", "doPut" and "released"? One
- * letter may be in front of a word that is not short, as in "xfree"; a short one is the whole part: neither "puts" nor
- * "compute" is "put".
+ * letter may precede a long word, as in "xfree"; a short word must be the whole part: neither "puts" nor "compute"
+ * contains "put".
  */
 static bool has_part(const char *text, const char *word)
 {
@@ -413,8 +417,8 @@ static bool has_part(const char *text, const char *word)
 }
 
 /*
- * Does the statement of a frame say that the function is called, or at least that something ends there? One that calls
- * whatever a pointer leads to, as a handler of an event, does not ask for a free.
+ * Does the statement of a frame name the function that it calls, or say that something ends there? A statement that
+ * calls a function through a pointer, such as an event's handler, does not ask for a free.
  */
 static bool says_so(struct inspect *p, int level, const char *function)
 {
@@ -438,8 +442,10 @@ static bool says_so(struct inspect *p, int level, const char *function)
 	return says;
 }
 
-/* *out: the statement in the caller of this frame, if the frame's function only did what it was given to do; -1: it has
- * not. */
+/*
+ * *out: the statement in the caller of this frame, if the frame's function did only what it was given to do; -1: it did
+ * more.
+ */
 static int giver_of(struct inspect *p, int level, bool first, uint64_t what, bool block,
 		    const struct flow_stack *second, int *out, struct err *e)
 {
@@ -461,7 +467,7 @@ static int giver_of(struct inspect *p, int level, bool first, uint64_t what, boo
 	return got < 0 ? -1 : 0;
 }
 
-/* From the frame that p is about outwards, as giver_of: *level; *inner: the one that it has called. */
+/* As giver_of, from the frame that p is about outwards: *level; *inner: the call that this level has made. */
 static int giver_level(struct inspect *p, uint64_t what, bool block, const struct flow_stack *second, int *level,
 		       int *inner, struct err *e)
 {
@@ -500,7 +506,7 @@ int flow_tell_giver(struct inspect *p, uint64_t what, bool block, const struct f
 	return 1;
 }
 
-/* Does the statement of the frame call something with that argument as it is in front? */
+/* Does the frame's statement pass that argument on, unchanged? */
 static bool passes_on(const struct inspect *p, int level, const char *name)
 {
 	json_t *location = show_location_of(&p->frames[level]);
@@ -514,7 +520,7 @@ static bool passes_on(const struct inspect *p, int level, const char *name)
 	return passes;
 }
 
-/* Is that the only argument of the function? 1; 0; -1: the state was not found again, and p is closed. */
+/* Is `what` the only argument of the function? 1; 0; -1: the state was not found again, and p is closed. */
 static int was_given_only(struct inspect *p, int level, uint64_t what, struct err *e)
 {
 	struct flow_call call;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_history.c: the writes of a variable that a condition compared, from the last one backwards. Has a thread written
- * what it had made of an older value, or another one set it between two changes of one thread? Then an update was lost,
- * perhaps long before the condition was checked. It is told if the condition would have been met with that update.
+ * flow_history.c: examines the writes of a variable that a condition compared, from the last one backwards. Did a
+ * thread write what it had made from an older value, or did another thread set the variable between two changes by one
+ * thread? Then an update was lost, perhaps long before the condition was checked. It is reported if the condition would
+ * have held with that update.
  */
 #include <ctype.h>
 #include <string.h>
@@ -17,13 +18,13 @@
 #include "timetravel/cursor_int.h"
 
 #define WRITES 48u
-#define CHECKED 12u /* of them, whose values are followed */
+#define CHECKED 12u /* writes whose values are followed */
 #define HISTORY_WORK 20000u
-#define SETTERS 32u /* that are gone back to from one write */
+#define SETTERS 32u /* instructions that one write's value is followed through */
 
 /* ---- the variables ---- */
 
-/* A variable with its members and elements begins at s: after it. */
+/* Returns the end of the name, with members and elements, of a variable that begins at s. */
 static const char *end_of_name(const char *s)
 {
 	for (;;) {
@@ -46,7 +47,7 @@ static const char *end_of_name(const char *s)
 void flow_note_compared(struct inspect *p, int level, const char *expr)
 {
 	struct explain *x = p->x;
-	cleanup_free char *names = xstrdup(expr); /* and no literals */
+	cleanup_free char *names = xstrdup(expr); /* without string literals */
 
 	if (x->compared_expr)
 		return;
@@ -81,28 +82,28 @@ void flow_note_compared(struct inspect *p, int level, const char *expr)
 /* ---- the writes ---- */
 
 struct history_write {
-	struct timeline_point at; /* in front of it; pc 0: none */
+	struct timeline_point at; /* in front of the write; pc 0: none */
 	uint32_t thread;
 	uint8_t was[8]; /* the value that it replaced */
 	uint64_t change; /* what it added to that */
 };
 
-/* Where the value comes from that a write has written. */
+/* Where the value that was written came from: from the variable itself, or not. */
 enum history_source { NOT_FROM_IT, FROM_IT, NOT_KNOWN };
 
-/* What was found out of that. */
+/* What was found out about that. */
 struct history_read {
 	const struct insn_loc *place; /* the variable */
-	uint8_t was[8]; /* what it was in front of the write */
-	bool same, other; /* it was read when it was that, when it was another value */
-	bool lost; /* some part of the value comes from where nobody knows */
+	uint8_t was[8]; /* its value in front of the write */
+	bool same, other; /* the variable was read while it had that value; while it had another */
+	bool lost; /* the origin of some part of the value is not known */
 	unsigned setters;
 };
 
 static int read_operands(struct explain *x, pid_t tid, const struct insn_origin *o, struct history_read *read,
 			 struct err *e);
 
-/* The variable is read in the current state. */
+/* Notes that the variable is read in the current state. */
 static int note_read(struct explain *x, struct history_read *read)
 {
 	uint8_t value[8];
@@ -116,7 +117,7 @@ static int note_read(struct explain *x, struct history_read *read)
 	return 0;
 }
 
-/* The instruction in front of which the thread stands has written l. */
+/* Notes where the value comes from that was written to l by the instruction in front of which the thread stands. */
 static int read_source(struct explain *x, pid_t tid, const struct insn_loc *l, struct history_read *read, struct err *e)
 {
 	struct user_regs_struct r;
@@ -133,7 +134,7 @@ static int read_source(struct explain *x, pid_t tid, const struct insn_loc *l, s
 	return read_operands(x, tid, &o, read, e);
 }
 
-/* What is at l, in the current state of the thread: notes in read where it comes from. 0; -1. Moves. */
+/* Notes in *read where the value at l, in the thread's current state, comes from. 0; -1. Moves the cursor. */
 static int read_at(struct explain *x, pid_t tid, const struct insn_loc *l, struct history_read *read, struct err *e)
 {
 	struct flow f = {.x = x, .tid = tid, .l = *l, .trial = true};
@@ -155,7 +156,7 @@ static int read_at(struct explain *x, pid_t tid, const struct insn_loc *l, struc
 			return -1;
 		if (!got && x->t.in.seg.tid == cursor_now(&x->t, tid))
 			return read_source(x, x->t.in.seg.tid, l, read, e);
-		read->lost |= got != 1; /* 1: it has it from the beginning */
+		read->lost |= got != 1; /* 1: it had the value from the beginning */
 		return 0;
 	}
 	flow_setter_begin(&s);
@@ -186,7 +187,7 @@ static int read_operands(struct explain *x, pid_t tid, const struct insn_origin 
 	return 0;
 }
 
-/* Does the write make the value of the variable's own before? enum history_source, or -1. Moves. */
+/* Did the write make the new value from the variable's earlier one? enum history_source, or -1. Moves the cursor. */
 static int source_of(struct explain *x, const struct history_write *w, struct history_read *read, struct err *e)
 {
 	if (!w->at.pc || !w->at.hits)
@@ -197,7 +198,10 @@ static int source_of(struct explain *x, const struct history_write *w, struct hi
 	return read->lost ? NOT_KNOWN : read->same || read->other ? FROM_IT : NOT_FROM_IT;
 }
 
-/* A function of libc's that fills memory may have made the write: of what it was called with? As source_of. */
+/*
+ * The write may have been made by a function of libc that fills memory: did the value come from its arguments? As
+ * source_of.
+ */
 static int source_of_filling(struct explain *x, const struct history_write *w, struct history_read *read, struct err *e)
 {
 	struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RSI, .len = 4};
@@ -224,7 +228,7 @@ static char *condition_with(const struct explain *x, const struct explain_compar
 	cleanup_free char *names = xstrdup(x->compared_expr);
 	struct buf b = {0};
 
-	condition_strip(names); /* each character stays where it is */
+	condition_strip(names); /* each character keeps its place */
 	for (size_t i = 0, n; names[i]; i += n) {
 		n = (size_t)(end_of_name(names + i) - (names + i));
 		if (n && n == strlen(c->name) && !strncmp(names + i, c->name, n)) {
@@ -238,7 +242,7 @@ static char *condition_with(const struct explain *x, const struct explain_compar
 	return buf_steal(&b);
 }
 
-/* Would the condition, which was not met, have been met with what was lost? 1; 0: no, or it is not known; -1. */
+/* Would the condition, which did not hold, have held with what was lost? 1; 0: no, or it is not known; -1. */
 static int would_hold(struct explain *x, const struct explain_compared *c, uint64_t lost, struct err *e)
 {
 	cleanup_free char *now = condition_with(x, c, 0), *then = condition_with(x, c, lost);
@@ -254,7 +258,9 @@ static int would_hold(struct explain *x, const struct explain_compared *c, uint6
 	return r;
 }
 
-/* Does the write make the value only of what the variable was before it was as in front of the write? 1; 0; -1. */
+/*
+ * Was the written value made only from what the variable was before it had the value in front of the write? 1; 0; -1.
+ */
 static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w, struct err *e)
 {
 	struct history_read read = {.place = place};
@@ -312,11 +318,11 @@ static int tell_both(struct explain *x, const struct explain_compared *c, const 
 	return tell(x, later, c->name, first, e) || tell(x, earlier, c->name, second, e) ? -1 : 0;
 }
 
-/* In the place of what the chain had: `later` has lost the update `earlier`, or took back what that had replaced. */
+/* Replaces the chain: `later` lost the update `earlier`, or restored what that had replaced. */
 static int tell_conflict(struct explain *x, const struct explain_compared *c, const struct history_write *later,
 			 const struct history_write *earlier, bool stale, struct err *e)
 {
-	struct strv notes = x->notes; /* they are about the steps that go */
+	struct strv notes = x->notes; /* the notes are about the steps that are dropped */
 	size_t before = x->chain.n;
 
 	explain_reopen(x);
@@ -339,7 +345,7 @@ static int tell_conflict(struct explain *x, const struct explain_compared *c, co
 	return 0;
 }
 
-/* A signed number of so many bytes. */
+/* Reads a signed number of len bytes. */
 static uint64_t number_of(const uint8_t v[8], unsigned len)
 {
 	uint64_t n = 0;
@@ -349,8 +355,8 @@ static uint64_t number_of(const uint8_t v[8], unsigned len)
 }
 
 /*
- * To the write before the current state. birth: what is written when the memory's block is allocated; 0: it is in none.
- * 0; 1: there is no write, or it is not known; -1.
+ * Goes to the write before the current state. birth: what is written when the memory's block is allocated; 0: the
+ * memory is in no block. 0; 1: there is no write, or it is not known; -1.
  */
 static int to_write(struct explain *x, const struct explain_compared *c, uint64_t birth, struct history_write *w,
 		    struct err *e)
@@ -375,8 +381,8 @@ static int to_write(struct explain *x, const struct explain_compared *c, uint64_
 }
 
 /*
- * w: the last writes, the latest first. Has the thread of the latest changed the variable's own value twice, and
- * another one certainly set it in between, without which the condition would have been met? 1; 0; -1.
+ * w: the last writes, the latest first. Has the thread of the latest changed the variable's own value twice, and has
+ * another thread certainly set it in between, and would the condition have held without that? 1; 0; -1.
  */
 static int is_reset(struct explain *x, const struct explain_compared *c, const struct history_write w[3], struct err *e)
 {
@@ -394,8 +400,7 @@ static int is_reset(struct explain *x, const struct explain_compared *c, const s
 	return would_hold(x, c, w[2].change, e);
 }
 
-/* Was `later` made only of what was there before `earlier`, and would the condition have been met with that? 1; 0; -1.
- */
+/* Was `later` made only from what was there before `earlier`, and would the condition have held with that? 1; 0; -1. */
 static int is_stale(struct explain *x, const struct explain_compared *c, const struct history_write *later,
 		    const struct history_write *earlier, struct err *e)
 {

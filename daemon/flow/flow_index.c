@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_index.c: a value was read from memory that nothing has ever written: an element of an array, or memory outside
- * of all blocks of the heap. What is there says nothing: the index, or the pointer, leads to the wrong place.
+ * flow_index.c: a value was read from memory that was never written: an element of an array, or memory outside all
+ * blocks of the heap. Its contents explain nothing: the index, or the pointer, leads to the wrong place.
  */
 #include "flow/flow_int.h"
 
@@ -17,7 +17,7 @@ static bool is_mapped(struct flow *f, uint64_t addr)
 	return maps_find(cursor_memory(&f->x->t), addr, &m) && (m.read || m.write);
 }
 
-/* The register of the operand that is the index. false: it has none. */
+/* Which register of the operand is the index. false: none. */
 static bool index_of(struct flow *f, const struct user_regs_struct *r, const struct insn_access *a, struct insn_loc *l)
 {
 	unsigned reg = a->index;
@@ -34,8 +34,8 @@ static bool index_of(struct flow *f, const struct user_regs_struct *r, const str
 }
 
 /*
- * The operand has one register, whose value may have been added from the address of the array and the index before: to
- * that instruction. 0: *l is the index there, *r its registers; 1: it is not so; -1.
+ * The operand has one register, which may be the sum of the array's address and the index: goes to the instruction that
+ * added them. 0: *l is the index there, *r its registers; 1: it is not so; -1.
  */
 static int to_sum(struct flow *f, unsigned base, struct user_regs_struct *r, struct insn_loc *l, struct err *e)
 {
@@ -107,7 +107,7 @@ int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const ch
 	return FLOW_TURNED;
 }
 
-/* Is it in an arena of the heap, in no block of it? */
+/* Is it in an arena of the heap, but in no block? */
 static bool is_between_blocks(struct explain *x, uint64_t addr)
 {
 	struct object o;

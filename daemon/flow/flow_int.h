@@ -10,25 +10,25 @@ struct flow {
 	struct explain *x;
 	pid_t tid;
 	struct insn_loc l; /* where the value is, in the current state */
-	uint8_t value[8]; /* of it, little-endian */
+	uint8_t value[8]; /* the value, little-endian */
 	bool pointer;
 	uint64_t last; /* the memory that the last step of the chain was written to; 0: none */
 	struct timeline_point stored; /* in front of that write; pc 0: none */
-	uint8_t was[8]; /* the bytes that it replaced */
+	uint8_t was[8]; /* the bytes that this write replaced */
 	bool derived; /* since then, something was added to the value */
-	bool result; /* the value became what a function of libc's returned, and was in registers alone there */
+	bool result; /* the value became the result of a function of libc, in which it was in registers alone */
 	bool compared; /* the value is one that was compared, perhaps as a part of a sum */
-	bool trial; /* one of several ways is tried */
-	uint64_t adds; /* the instruction that has added to its register last; 0: none */
+	bool trial; /* this is one of several ways that are tried; its steps may be dropped */
+	uint64_t adds; /* the instruction that last added to the value's register; 0: none */
 	bool to_memory; /* the trial ends where the value was read from memory */
-	bool number; /* it is an index, or a part of an address: that it was computed from a number is no error */
+	bool number; /* it is an index, or a part of an address: it may be computed from a number */
 	bool read_as_pointer; /* the statement that read it from memory names it as a pointer */
 	bool dangling; /* it is the address of a variable whose frame was left */
 	uint64_t mark; /* flow_stale.c: a word whose writing ends a life of the memory; 0: none */
-	bool crossed; /* that was met ... */
-	struct timeline_point crossing; /* ... and the program stood here, in front of the first one; pc 0: not kept */
-	uint64_t held; /* the memory that the value was in then; 0: none */
-	bool ended; /* it ends the trial */
+	bool crossed; /* such a write was met on the way back ... */
+	struct timeline_point crossing; /* ... and this is the position in front of the first one; pc 0: not kept */
+	uint64_t held; /* the memory that had the value then; 0: none */
+	bool ended; /* such a write ends the trial */
 };
 
 enum next { FLOW_ON = 0, FLOW_ENDED = 1, FLOW_TURNED = 2 /* f is about another value now */ };
@@ -37,42 +37,42 @@ enum next { FLOW_ON = 0, FLOW_ENDED = 1, FLOW_TURNED = 2 /* f is about another v
 int flow_memory(struct flow *f, struct err *e);
 int flow_register(struct flow *f, struct err *e);
 
-/* What had set a register: where the cursor stands. */
+/* What had set a register, and where the cursor stands. */
 enum setter {
 	SETTER_ON = 0, /* inside flow_register.c only */
 	SETTER_INSN, /* in front of the instruction that set it: regs, origin */
 	SETTER_CALL, /* in front of a call that may pass it on; the search goes on from there */
 	SETTER_LIBRARY, /* in front of a call of the recorder, which returned it */
-	SETTER_INSIDE, /* in front of a call of the recorder, inside of which it was: an argument of that call, perhaps
-			*/
-	SETTER_BEGIN, /* at the beginning of what the recorder called, or of the thread */
+	/* in front of a call of the recorder that did not return yet: perhaps an argument of that call */
+	SETTER_INSIDE,
+	SETTER_BEGIN, /* at the beginning of a function that the recorder called, or of the thread */
 	SETTER_LOST, /* given up: x->end says why */
 };
 struct flow_setter {
 	struct user_regs_struct regs;
 	struct insn_origin origin;
 	unsigned steps;
-	uint64_t marked; /* the word at flow.mark */
-	uint64_t returned; /* the place of the return address of the outermost call that was entered by its end; 0: none
-			    */
+	uint64_t marked; /* what the word at flow.mark contained */
+	/* the place of the return address of the outermost call through whose return the search went back; 0: none */
+	uint64_t returned;
 	bool far; /* flow_far_back was tried */
 };
 void flow_setter_begin(struct flow_setter *s);
-/* Does a function keep the register for its caller? */
+/* Is the register kept by functions for their callers? */
 bool flow_calls_keep(unsigned reg);
 /* Are the PC and the general registers the same? */
 bool flow_is_same_state(const struct user_regs_struct *a, const struct user_regs_struct *b);
-/* f->l is a register: back to what had set it: enum setter, or -1. Called again after SETTER_CALL, it goes on. */
+/* f->l is a register: goes back to what set it: enum setter, or -1. Called again after SETTER_CALL, it goes on. */
 int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e);
 /*
- * flow_far.c: from inside a function, over any number of instructions, back to the last one of it that may have set
- * f->l, to after a call that may have, or to its entry. kept: calls keep the register. *regs: of that state. 1: it is
- * not found, and the cursor stands where it stood.
+ * flow_far.c: from inside a function, over any number of instructions, goes back to the last instruction of the
+ * function that may have set f->l, to the state after a call that may have, or to the function's entry. kept: calls
+ * keep the register. *regs: of that state. 1: not found, and the cursor stands where it stood.
  */
 int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, struct err *e);
 /*
  * The value existed when its thread began. If it was the thread's argument, goes to the creation of the thread. 0: f->l
- * is what the creator passed. 1: that is not where it came from; 2: it was another value: the chain has ended.
+ * is what the creator passed. 1: it did not come from there; 2: it was another value: the chain has ended.
  */
 int flow_to_creator(struct flow *f, struct err *e);
 /* What a function of libc that copies was called with. entry.pc 0: that is not known. */
@@ -80,22 +80,22 @@ struct flow_copy {
 	struct timeline_point entry; /* in front of its first instruction */
 	uint64_t dest, source, len;
 };
-/* p: stands in a function of libc's that fills memory. */
+/* p stands in a function of libc that fills memory. */
 bool flow_is_filling(const struct inspect *p);
-/* GDB is attached at `here`, in such a function. The cursor stands where it stood. */
+/* GDB is attached at `here`, in such a function or one that copies. The cursor stands where it stood. */
 int flow_copy_at(struct explain *x, const struct timeline_point *here, struct flow_copy *c, struct err *e);
 
-/* Where what the store i to l was meant for begins, as its registers have it. 0: that is not known. */
+/* Where the object begins that the store i to l was meant for, by the store's registers. 0: not known. */
 uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l);
 /*
- * flow_overrun.c: the array that the statement of p assigns to, if it is what the instruction i means that writes to l,
- * inside of it or not.
+ * flow_overrun.c: the array that the statement of p assigns to, if that is what instruction i was meant to write to,
+ * whether l is inside it or not.
  */
 bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct insn_loc *l, struct object *o);
 
 /*
- * flow_overrun.c: the register, at `at`, was computed of an address that is mapped and a number: *base is the address,
- * 0: that is not so. The cursor stands where it stood.
+ * flow_overrun.c: at `at`, the register is the sum of an address that is mapped and a number: *base is the address, 0:
+ * it is not so. The cursor stands where it stood.
  */
 int flow_base_of_sum(struct flow *f, const struct timeline_point *at, unsigned reg, uint64_t *base, struct err *e);
 
@@ -117,22 +117,24 @@ int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct in
  */
 bool flow_was_wrong(const struct flow *f);
 /*
- * flow_index.c: the program stands anywhere; at `at`, in front of an instruction that reads f->l, which nothing has
- * written since the program began. If it reads it by an index, that is what is wrong. FLOW_TURNED: f is about the index
- * now; FLOW_ON: it is not, and the program stands at `at`; -1.
+ * flow_index.c: `at` is in front of an instruction that reads f->l, which nothing has written since the program began.
+ * If the instruction uses an index, that is what is wrong. FLOW_TURNED: f is about the index now; FLOW_ON: it is not,
+ * and the program stands at `at`; -1. The program may stand anywhere before.
  */
 int flow_turn_to_index(struct flow *f, const struct timeline_point *at, const char *name, struct err *e);
 /*
- * flow_index.c: the same, where it is read through a pointer and lies in no block of the heap: f is about the pointer
+ * flow_index.c: the same, where f->l is read through a pointer and lies in no block of the heap: f is about the pointer
  * then.
  */
 int flow_turn_to_pointer(struct flow *f, const struct timeline_point *at, const char *name, struct err *e);
-/* flow_birth.c: the last step of the chain has written f->l, which was `was`: a null pointer was copied to an object,
- * perhaps. */
+/*
+ * flow_birth.c: the last step of the chain has written f->l, which was `was`: notes whether it copied a null pointer to
+ * an object.
+ */
 void flow_note_kept(struct flow *f, bool copies, enum insn_effect effect, const uint8_t was[8]);
 /*
- * A constant null pointer was written where one was already: does the chain have a copy of it that replaced another
- * pointer? Then it ends there.
+ * A constant null pointer was written over a null pointer. If a copy of it in the chain replaced another pointer, the
+ * chain ends at that copy: true.
  */
 bool flow_begins_empty(struct flow *f);
 /*
@@ -141,14 +143,17 @@ bool flow_begins_empty(struct flow *f);
  */
 int flow_at_birth(struct flow *f, const char *name, const char *function, const struct object *o, bool indexed,
 		  struct err *e);
-/* Nothing has written f->l since the program began: says that the chain ends so. */
+/* Nothing has written f->l since the program began: ends the chain with that. */
 void flow_never_written(struct flow *f, const char *name);
-/* Is what it stands in front of a call? Another write of a return address goes over a frame, and begins none. */
+/*
+ * Does the program stand in front of a call? Any other instruction that writes a return address only overwrites a
+ * frame, and does not begin one.
+ */
 bool flow_is_call(struct explain *x);
 
 /* Does the instruction in front of which the program stands read f->l by an index? */
 bool flow_is_indexed(struct flow *f);
-/* Which of several sources of an address makes it wrong, or is the index. NULL: that is not known. */
+/* Which of several operands of an address makes it wrong, or is the index. NULL: not known. */
 const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o);
 
 /* Did the instruction make the value, so that the chain ends there? */
@@ -156,11 +161,10 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 /* Continues with the operands of the instruction at the PC, whose effect is o: enum next. name: of the value. */
 int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name);
 /*
- * latest.c: several values were compared. Of those that another thread wrote, the chain follows the one that was
- * written last: FLOW_ENDED. If no other thread wrote any, f is changed to the value that was written last: FLOW_TURNED.
- * If not all were read from memory, the chain follows the only one that comes from elsewhere than a constant:
- * FLOW_ENDED. FLOW_ON: there is no such one. The cursor stands in front of the instruction, before and, but for
- * FLOW_ENDED, afterwards; -1.
+ * latest.c: several values were compared. The chain follows the one that was written last by another thread:
+ * FLOW_ENDED. If no other thread wrote any, f becomes the value that was written last: FLOW_TURNED. If not all were
+ * read from memory, the chain follows the only one that does not come from a constant: FLOW_ENDED. FLOW_ON: there is
+ * none. The cursor stands in front of the instruction, before and, except for FLOW_ENDED, afterwards; -1.
  */
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
 /*
@@ -176,10 +180,10 @@ int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e)
 int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name,
 		  struct err *e);
 /*
- * flow_stale.c: the program stands in front of an instruction that reads f->l, in memory, through a pointer. Is the
- * pointer older than what lies there now: a block that was freed since then, a frame that was left? ret: where the
- * return address of the frame lies that has f->l; 0: it is in none. FLOW_ENDED: the chain ends at the free; FLOW_ON: it
- * is not, and the program stands there again; FLOW_TURNED: f is now about the pointer; -1.
+ * flow_stale.c: the program stands at `at`, in front of an instruction that reads f->l, in memory, through a pointer.
+ * Is the pointer older than what is there now, because the block was freed since, or the frame was left? ret: where the
+ * return address of the frame lies that has f->l; 0: it is in none. FLOW_ENDED: the chain ends at the free; FLOW_ON:
+ * the pointer is not older, and the program stands there again; FLOW_TURNED: f is now about the pointer; -1.
  */
 int flow_stale(struct flow *f, const struct timeline_point *at, const struct object *o, uint64_t ret, const char *name,
 	       struct err *e);
@@ -188,20 +192,20 @@ bool flow_is_heap(uint64_t addr);
 /* Is the address on a stack? */
 bool flow_is_stack(struct explain *x, uint64_t addr);
 /*
- * flow_stale.c: the instruction in front of which it stands, or the call, writes f->mark: notes it in f->crossed, if
+ * flow_stale.c: the instruction or call in front of which the program stands writes f->mark: notes it in f->crossed, if
  * it ends a life there. An allocation does not: the free before it does.
  */
 int flow_cross(struct flow *f, struct err *e);
-/* As flow_last_write; writes of f->mark on the way are noted. f->ended: such a one ends the trial. */
+/* As flow_last_write; also notes writes of f->mark on the way. f->ended: such a write ends the trial. */
 int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
 /*
- * flow_given.c: the level of the frame whose statement called what only did to the block at `what` what it is for; that
- * of the frame that p is about, if there is none. -1, and p is closed.
+ * flow_given.c: the level of the frame whose statement called a function that only did to the block at `what` what it
+ * is for; if there is none, that of the frame that p is about. -1, and p is closed.
  */
 int flow_giver_level(struct inspect *p, uint64_t what, int *level, struct err *e);
-/* latest.c: back to the instruction that has set the flags. 0; 1: it is not met; -1. */
+/* latest.c: goes back to the instruction that set the flags. 0; 1: none was reached; -1. */
 int flow_to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, struct err *e);
-/* As long as the value is only copied, and explain_is_over does not say otherwise. */
+/* Follows the value as long as it is only copied, and explain_is_over does not end the search. */
 int flow_on(struct flow *f, struct err *e);
 /* Is the last step of the chain in the same source line as p? */
 bool flow_same_line(const struct explain *x, const struct inspect *p);

@@ -15,7 +15,7 @@
 
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
 
-/* A function of the recorder's, that stands for one of libc's, wrote the memory. */
+/* The memory was written by a function of the recorder's, which stands for one of libc's. */
 static int written_by_library(struct flow *f, struct inspect *p, const char *name, const char *before,
 			      const char *after, struct err *e)
 {
@@ -37,7 +37,7 @@ static int written_by_library(struct flow *f, struct inspect *p, const char *nam
 		return FLOW_ENDED;
 	}
 	event = flow_event(f->x);
-	/* a statement of the program that has taken the value over could have checked it */
+	/* a statement of the program that took the value over could have checked it */
 	if (!chain_has(&f->x->chain, STEP_COPY))
 		inspect_step(p, STEP_INPUT, name, before, after, "%s wrote it: %s was %s, became %s", who, name, before,
 			     after);
@@ -110,8 +110,8 @@ int flow_copy_at(struct explain *x, const struct timeline_point *here, struct fl
 }
 
 /*
- * p stands at a write of a function of libc's that copies or fills, which went past its object. Was its length a
- * negative number? Then that is followed: FLOW_ON, f is about it. FLOW_ENDED: it was not; -1.
+ * p stands at a write of a function of libc that copies or fills, which went past its object. If its length was a
+ * negative number, that is followed: FLOW_ON, f is about it. FLOW_ENDED: it was not; -1.
  */
 static int turn_to_length(struct flow *f, struct inspect *p, const struct flow_copy *c, struct err *e)
 {
@@ -127,13 +127,13 @@ static int turn_to_length(struct flow *f, struct inspect *p, const struct flow_c
 	return flow_read(f->x, &r, &f->l, f->value) ? FLOW_ON : FLOW_ENDED;
 }
 
-/* What the write was meant for, and whether it went to something else. */
+/* What a write was meant for. */
 struct aim {
 	struct object meant;
 	bool member; /* it is a member of an object, or a variable that the statement names */
 };
 
-/* base: of the address. Is f->l outside of what begins there, or contains it? */
+/* base: of the address. Is f->l outside the object that begins there, or larger? */
 static bool misses(struct flow *f, struct inspect *p, uint64_t base, struct aim *aim)
 {
 	struct object hit;
@@ -163,8 +163,8 @@ static unsigned register_written_by(const struct insn *i, const struct insn_loc 
 }
 
 /*
- * The write went past the end of the block of the heap that the address was computed from, and not just to another
- * block, to which it may have the way, as relative pointers do. 1; 0: it was not so; -1.
+ * Did the write go past the end of the block of the heap from which the address was computed? Not if it went to another
+ * block, the distance to which may be known, as with relative pointers. 1; 0; -1.
  */
 static int misses_block(struct flow *f, struct inspect *p, const struct insn *i, const struct flow_copy *copy,
 			struct aim *aim, struct err *e)
@@ -185,8 +185,10 @@ static int misses_block(struct flow *f, struct inspect *p, const struct insn *i,
 	       f->l.addr >= aim->meant.lo + aim->meant.len;
 }
 
-/* Was something written that the statement did not mean? FLOW_ENDED: yes, and the chain ends; FLOW_TURNED: yes, and f
- * is about another value. 0: no. */
+/*
+ * Did the write change something that the statement did not mean? FLOW_ENDED: yes, and the chain ends; FLOW_TURNED:
+ * yes, and f is about another value. 0: no.
+ */
 static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before,
 		      const char *after, struct err *e)
 {
@@ -226,7 +228,10 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	return FLOW_ENDED;
 }
 
-/* A function of libc's has copied it, by way of a register that cannot be read: from its source. enum next, or -1. */
+/*
+ * A function of libc has copied the value, by way of a register that cannot be read: goes on at its source. enum next,
+ * or -1.
+ */
 static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_struct *r, const char *name, struct err *e)
 {
 	struct insn_loc from = f->l;
@@ -275,8 +280,8 @@ bool flow_is_filling(const struct inspect *p)
 }
 
 /*
- * A function of libc, as sscanf, stores a number that it has made of what it was given, and a statement of the program
- * has taken that over, which could have checked it.
+ * A function of libc, such as sscanf, stored a number that it made from its input, and a statement of the program took
+ * the number over, which could have checked it.
  */
 static bool made_by_library(struct flow *f, struct inspect *p, const struct insn_origin *o)
 {
@@ -285,7 +290,7 @@ static bool made_by_library(struct flow *f, struct inspect *p, const struct insn
 	       chain_has(&f->x->chain, STEP_COPY);
 }
 
-/* In front of the instruction that wrote f->l, in memory. */
+/* The program stands in front of the instruction that wrote f->l, in memory. */
 static int written_here(struct flow *f, const char *name, struct err *e)
 {
 	struct explain *x = f->x;
@@ -317,7 +322,10 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	else if (explain_insn(x, &r, code, &i, e)) {
 		got = -1;
 	} else if (insn_origin(&i, &f->l, &o), visibility_is_loader(&x->t.visibility, r.rip)) {
-		/* it keeps arguments of the call that it resolves; all else is the program's own data */
+		/*
+		 * the dynamic linker saves arguments of the call that it resolves; everything else is the program's own
+		 * data
+		 */
 		if (o.effect == INSN_COPIES && o.from[0].where == INSN_IN_REG) {
 			got = flow_take_origin(f, &r, &o, name);
 		} else {
@@ -350,8 +358,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 			if (others)
 				explain_end(x, END_COMPUTED, "another thread wrote %s", name);
 			/*
-			 * from here on, the cursor may have left this state and come back: r has the registers of this
-			 * state in any case
+			 * the cursor may leave this state and come back from here on; r has the registers of this state
 			 */
 			f->stored = p.at;
 			memcpy(f->was, was, sizeof(was));
@@ -378,7 +385,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	return got;
 }
 
-/* The last step has no name for its value yet. */
+/* Gives the value of the last step a name, if it has none yet. */
 static void name_last(struct explain *x, const char *name)
 {
 	struct step *last = x->chain.n ? &x->chain.v[x->chain.n - 1] : NULL;
@@ -387,7 +394,7 @@ static void name_last(struct explain *x, const char *name)
 		last->expression = xstrdup(name);
 }
 
-/* The bytes of f->l that the instruction in front of which it stands writes; 0: nobody can say. */
+/* How many bytes of f->l are written by the instruction in front of which the program stands; 0: not known. */
 static unsigned bytes_written(struct flow *f)
 {
 	struct user_regs_struct r;
@@ -406,8 +413,8 @@ static unsigned bytes_written(struct flow *f)
 #define PARTS_MOST 64u
 
 /*
- * It stands in front of the last write of a pointer. Where that writes a part of it only, it was not meant for it, and
- * others may have come before: to the first of them.
+ * The program stands in front of the last write of a pointer. If that writes only a part of the pointer, it was not
+ * meant for it, and others may have come before: goes to the first of them.
  */
 static int to_first_part(struct flow *f, uint64_t birth, struct err *e)
 {
@@ -438,8 +445,8 @@ static int to_first_part(struct flow *f, uint64_t birth, struct err *e)
 }
 
 /*
- * A pointer to nothing was read by a loop along a list, in a function that returned it, or that is inlined where it was
- * used: the list had no such element, and how its last one came there says nothing.
+ * A null pointer was read by a loop along a list, in a function that returned it, or that is inlined where it was used.
+ * Then the list had no such element, and where its last null pointer came from explains nothing.
  */
 static bool is_end_of_search(const struct flow *f, struct inspect *p)
 {
@@ -464,8 +471,7 @@ static bool is_end_of_search(const struct flow *f, struct inspect *p)
 	return is;
 }
 
-/* That it was not found is a cause where it was used all the same; a check that has found it so says no more by that.
- */
+/* That nothing was found is a cause if the result was used nevertheless; it is none if a check has found just that. */
 static void tell_end_of_search(struct flow *f, struct inspect *p, const char *name)
 {
 	const char *who = inspect_function(p, (size_t)p->user);
@@ -475,8 +481,8 @@ static void tell_end_of_search(struct flow *f, struct inspect *p, const char *na
 }
 
 /*
- * Only whether the value comes over f->mark is asked: nothing is told of the way, so GDB, which takes long, is not
- * needed. As flow_memory.
+ * Finds out only whether the value comes from before f->mark: no steps are added, so GDB, which takes long, is not
+ * asked. As flow_memory.
  */
 static int memory_unseen(struct flow *f, struct err *e)
 {

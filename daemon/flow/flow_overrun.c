@@ -13,7 +13,7 @@
 #include "expr/text.h"
 #include "timetravel/cursor_int.h"
 
-/* The index by which the instruction writes to l: the size of an element; 0: it writes by none. */
+/* The instruction writes to l by an index: the size of an element; 0: it uses no index. */
 static unsigned element_written(const struct insn *i, const struct insn_loc *l)
 {
 	struct insn_access v[INSN_ACCESSES];
@@ -65,7 +65,7 @@ bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct i
 	return true;
 }
 
-#define SUM_HOPS 4u /* from register to register */
+#define SUM_HOPS 4u /* copies from register to register that are followed */
 
 int flow_base_of_sum(struct flow *f, const struct timeline_point *at, unsigned reg, uint64_t *base, struct err *e)
 {
@@ -118,7 +118,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Where the value stood that the instruction at the PC writes to l; false: in no register, or it was made there. */
+/* Where the value was that the instruction at the PC writes to l; false: in no register, or the instruction made it. */
 static bool value_stored(struct flow *f, const struct insn_loc *l, struct err *e)
 {
 	struct user_regs_struct r;

@@ -10,9 +10,9 @@
 #include "describe/describe.h"
 #include "timetravel/cursor_int.h"
 
-#define BACK_STEPS 4000u /* instructions, in search of what set a register */
-#define STACK_ARGUMENTS 8u /* of a call, that are looked at */
-#define NEAR_STEPS 100u /* then what is farther away is looked for by breakpoints */
+#define BACK_STEPS 4000u /* instructions back, in search of what set a register */
+#define STACK_ARGUMENTS 8u /* arguments of a call on the stack that are examined */
+#define NEAR_STEPS 100u /* after this many steps, breakpoints are used instead */
 
 /* ---- registers ---- */
 
@@ -31,7 +31,7 @@ bool flow_is_same_state(const struct user_regs_struct *a, const struct user_regs
 	return same;
 }
 
-/* Over a function that returned, to its call. 1: it did not come there, and the chain has ended. */
+/* Goes back over a function that returned, to its call. 1: the call was not reached, and the chain has ended. */
 static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
 {
 	struct explain *x = f->x;
@@ -58,8 +58,10 @@ static uint32_t number_of(const struct flow *f)
 	return n;
 }
 
-/* Why the call has returned that: a time-out of a wait for other threads, a descriptor that was closed. What was said
- * of its result is the end unless that is known. */
+/*
+ * Explains why a call returned an error: a time-out of a wait for other threads, a descriptor that was closed. If it
+ * cannot, the chain ends as it did.
+ */
 static int why_refused(struct explain *x, int (*way)(struct explain *x, struct err *e), struct err *e)
 {
 	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL;
@@ -115,7 +117,7 @@ static bool is_readable(struct flow *f, const struct user_regs_struct *r, const 
 	return true;
 }
 
-/* It stands in a function of libc's, which has made there what it returned: only that it was called says something. */
+/* The program stands in a function of libc, which made the returned value itself: only its call explains something. */
 static int by_result(struct flow *f, struct err *e)
 {
 	const struct visibility *v = &f->x->t.visibility;
@@ -148,8 +150,8 @@ static uint64_t word_at(struct explain *x, uint64_t addr)
 }
 
 /*
- * It was inside of a call of the library, whose way to there is not known. One of the call's arguments with the same
- * value is where it is from.
+ * The value was inside a call of the library, and the way to there is not known. It comes from an argument of the call
+ * that has the same value.
  */
 static int by_argument(struct flow *f, const struct user_regs_struct *r, struct err *e)
 {
@@ -173,7 +175,7 @@ static int by_argument(struct flow *f, const struct user_regs_struct *r, struct 
 	return FLOW_ENDED;
 }
 
-/* Inside pthread_create: to its entry. 1: that is not met. */
+/* Inside pthread_create: goes to its entry. 1: that is not reached. */
 static int to_creation(struct explain *x, struct err *e)
 {
 	struct stop stop = {0};
@@ -277,7 +279,7 @@ static char *compared_text(struct flow *f, const struct user_regs_struct *r, con
 	return str_fmt("%s with %s", first, second);
 }
 
-/* Then a constant at the same statement says no more. */
+/* Is the last step a copy? Then a constant at the same statement says no more. */
 static bool last_is_copy(const struct explain *x)
 {
 	return x->chain.n && x->chain.v[x->chain.n - 1].role == STEP_COPY;
@@ -302,7 +304,7 @@ static int tell_made(struct flow *f, const struct insn_origin *o, const struct u
 	return got;
 }
 
-/* The same instruction has added to the value in the turn of a loop before, perhaps by way of another register. */
+/* Has the same instruction added to the value in the loop's round before, perhaps by way of another register? */
 static bool adds_again(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	bool again = f->adds == r->rip;
@@ -318,7 +320,7 @@ void flow_setter_begin(struct flow_setter *s)
 	*s = (struct flow_setter){0};
 }
 
-/* It stands at the return of a function that has left the value for its caller. */
+/* The program stands at the return of a function that has left the value for its caller. */
 static int note_return(struct flow *f, uint64_t slot, struct err *e)
 {
 	struct explain *x = f->x;
@@ -332,8 +334,10 @@ static int note_return(struct flow *f, uint64_t slot, struct err *e)
 	return cursor_where(&x->t, &x->returned.at, e);
 }
 
-/* *was: the state in front of what was executed last, from which `now` came. Does it tell where the value is from?
- * SETTER_ON: it does not. */
+/*
+ * *was: the state in front of what was executed last, from which `now` came. Does it tell where the value came from?
+ * SETTER_ON: no.
+ */
 static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_regs_struct *now, uint64_t back,
 		       struct err *e)
 {
@@ -343,7 +347,7 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 	enum insn_kind kind;
 	struct insn i;
 
-	if (flow_is_same_state(was, now)) /* with a fault that is yet to come */
+	if (flow_is_same_state(was, now)) /* a fault at that instruction is still to come */
 		return SETTER_ON;
 	if (visibility_is_shim(&x->t.visibility, was->rip) && now->rsp == was->rsp &&
 	    !visibility_is_shim(&x->t.visibility, now->rip))
@@ -388,7 +392,7 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 	return SETTER_ON;
 }
 
-/* By breakpoints. SETTER_ON: the search by steps goes on from s->regs. */
+/* Searches with breakpoints. SETTER_ON: the search by steps goes on from s->regs. */
 static int far_back(struct flow *f, struct flow_setter *s, struct err *e)
 {
 	uint8_t code[INSN_BYTES];
@@ -458,7 +462,7 @@ int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e)
 
 #define HOPS 4u /* from register to register */
 
-/* An address near to 0 was made of two zeros: one is no object, the other an index or an offset. */
+/* An address near 0 was computed from two zeros: one is a null pointer, the other an index or an offset. */
 static bool is_null_sum(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	uint8_t v[2][8];
@@ -471,8 +475,10 @@ static bool is_null_sum(struct flow *f, const struct user_regs_struct *r, const 
 	return !memcmp(v[0], v[1], sizeof(v[0])) && !v[0][0] && !memcmp(v[0], v[0] + 1, sizeof(v[0]) - 1);
 }
 
-/* Was it extended from fewer bytes, or made by arithmetic? Then it is no pointer. Afterwards the cursor may stand
- * anywhere; -1: it failed. */
+/*
+ * Was the value extended from fewer bytes, or made by arithmetic? Then it is no pointer. The cursor may stand anywhere
+ * afterwards; -1: it failed.
+ */
 static int is_number(struct flow *f, const struct insn_loc *l, struct err *e)
 {
 	struct flow one = {.x = f->x, .tid = f->tid, .l = *l, .trial = true};
@@ -493,7 +499,10 @@ static int is_number(struct flow *f, const struct insn_loc *l, struct err *e)
 	return one.l.len < 8;
 }
 
-/* The instruction, in front of which it stands, has added two zeros: the one that was to be a pointer comes first. */
+/*
+ * The instruction in front of which the program stands has added two zeros: moves the one that was meant as a pointer
+ * to the front.
+ */
 static int pointer_first(struct flow *f, struct insn_origin *o, struct err *e)
 {
 	struct timeline_point here;
@@ -517,13 +526,13 @@ static int pointer_first(struct flow *f, struct insn_origin *o, struct err *e)
 	return 0;
 }
 
-/* In front of the instruction that put it there. */
+/* The program stands in front of the instruction that put the value there. */
 static int set_here(struct flow *f, const struct user_regs_struct *was, struct insn_origin *o, struct err *e)
 {
 	if (f->result && !is_readable(f, was, o))
 		return by_result(f, e);
 	if (o->what.len < f->l.len && o->effect != INSN_SETS) {
-		/* the rest comes from elsewhere, as an upper half that is 0 */
+		/* the other bytes come from elsewhere, such as an upper half of zeros */
 		if (o->what.off != f->l.off) {
 			explain_end(f->x, END_COMPUTED, "the value was put together in a register");
 			return tell(f, STEP_WRITE, "this made the value ", "", true, e) ? -1 : FLOW_ENDED;

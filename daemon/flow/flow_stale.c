@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_stale.c: pointers that outlive what they point to. Memory is read through a pointer; the words in front of a
+ * flow_stale.c: pointers that outlive what they point to. Memory is read through a pointer. The words in front of a
  * block are written when the block is allocated or freed, and the return address of a frame when the function is
  * called. So the pointer is followed back; if such a write is met on the way, the pointer is older than what is in the
  * memory now.
@@ -32,7 +32,7 @@ int flow_cross(struct flow *f, struct err *e)
 	if (flow_is_heap(f->mark) && !(read_header(f->x, f->mark, &b) && b.magic == HEAP_USED))
 		return 0; /* an allocation, perhaps the first, before which there was no memory */
 	if (!flow_is_heap(f->mark) && !flow_is_call(f->x))
-		return 0; /* it went over the frame, and began none */
+		return 0; /* the instruction overwrote the frame, and did not begin one */
 	f->crossed = true;
 	if (flow_is_heap(f->mark))
 		return cursor_where(&f->x->t, &f->crossing, e);
@@ -69,7 +69,9 @@ static bool pointer_of(struct flow *f, const struct user_regs_struct *r, struct 
 	return true;
 }
 
-/* Has the block had a life before? The program stands elsewhere afterwards. 0; 1: no; 2: that is not known; -1. */
+/*
+ * Has the block been in use before? The cursor may stand anywhere afterwards. 0: yes; 1: no; 2: that is not known; -1.
+ */
 static int is_reused(struct explain *x, const struct object *o, struct err *e)
 {
 	struct heap_block b;
@@ -87,9 +89,9 @@ static int is_reused(struct explain *x, const struct object *o, struct err *e)
 }
 
 /*
- * Follows the pointer over the mark. 0: it came over it; 1: not; 2: that took too long to know; -1. A block may have
- * had several lives since the pointer was made: of a block's frees the program stands at the first one that comes after
- * the pointer. *held: the memory that had the pointer then, 0: none.
+ * Follows the pointer back beyond the write of the mark. 0: it is older; 1: it is not; 2: that took too long to find
+ * out; -1. A block may have been freed several times since the pointer was made: the program stands at the first of
+ * these frees. *held: the memory that had the pointer then, 0: none.
  */
 static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark, uint64_t *held, struct err *e)
 {
@@ -122,7 +124,7 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	return one.crossing.pc && cursor_goto_point(&x->t, &one.crossing, e) ? -1 : 0;
 }
 
-/* A destructor is called by what ends the object's life: the step is about that statement. */
+/* A destructor is called by the statement that ends the object's life: the step is about that statement. */
 static void look_at_caller_of_destructors(struct inspect *p)
 {
 	size_t level = (size_t)p->user;
@@ -133,7 +135,7 @@ static void look_at_caller_of_destructors(struct inspect *p)
 		inspect_look_at(p, (int)level);
 }
 
-/* held: the memory, not on a stack, that has kept the pointer until it was used; 0: none. */
+/* held: memory, not on a stack, that had the pointer until it was used; 0: none. */
 static int tell_free(struct flow *f, const struct object *o, const char *name, uint64_t held, struct err *e)
 {
 	struct explain *x = f->x;
@@ -177,7 +179,7 @@ static int stale_block(struct flow *f, const struct timeline_point *at, const st
 	return r < 0 || cursor_goto_point(&x->t, at, e) ? -1 : FLOW_ON;
 }
 
-/* The frame was left: the variable's address is what is wrong, so the way of that is the chain. */
+/* The frame was left: the variable's address is the mistake, so the chain follows the pointer. */
 static int turn_to_pointer(struct flow *f, const struct user_regs_struct *r, const struct insn_loc *pointer)
 {
 	explain_note(f->x, "0x%llx is the address of a variable of a function that had returned",

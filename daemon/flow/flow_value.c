@@ -121,7 +121,7 @@ char *flow_event(struct explain *x)
 	return buf_steal(&b);
 }
 
-/* f->value, from which a pointer that leads nowhere was made: did it lead nowhere itself? */
+/* f->value, from which an invalid pointer was made: was it invalid itself? */
 bool flow_was_wrong(const struct flow *f)
 {
 	uint64_t v = number_of(f->value, f->l.len);
@@ -129,13 +129,13 @@ bool flow_was_wrong(const struct flow *f)
 	return f->pointer && !f->number && f->l.len == 8 && v >= LARGE && !is_mapped(f, v);
 }
 
-/* No memory can be there: the upper half of the address space is the kernel's. */
+/* Can no memory be there? The upper half of the address space is the kernel's. */
 static bool is_no_address(uint64_t v)
 {
 	return v >> 47 != 0;
 }
 
-/* The number of that many bytes, away from 0 in either direction. */
+/* The distance of that number from 0, in either direction. */
 static uint64_t magnitude(uint64_t v)
 {
 	return (int64_t)v < 0 ? -v : v;
@@ -167,18 +167,18 @@ const struct insn_loc *flow_wrong_one(struct flow *f, const struct user_regs_str
 		if (mapped == 1 && is_mapped(f, other))
 			best = &o->from[k]; /* an index that is too large */
 		else if (!mapped && v[k] == 0 && other < SMALL)
-			best = best ? best : &o->from[k]; /* no object, and an offset in it */
+			best = best ? best : &o->from[k]; /* not an object, but an offset in one */
 		else if (!mapped && v[k] >= SMALL && other < SMALL)
 			best = &o->from[k];
 		else if (!mapped && !best && is_no_address(v[k]) && magnitude(v[k]) >= LARGE &&
 			 magnitude(other) >= LARGE)
-			best = &o->from[k]; /* neither an address nor an offset in an object; the other may be as wrong
-					     */
+			/* neither an address nor an offset in an object; the other may be wrong as well */
+			best = &o->from[k];
 	}
 	return best;
 }
 
-/* `wrong` is followed. Where the other operand is no address and no offset either, says that it may be as wrong. */
+/* `wrong` is followed. If the other operand is neither an address nor an offset, notes that it may be wrong as well. */
 static void note_other(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o,
 		       const struct insn_loc *wrong)
 {
@@ -196,7 +196,7 @@ static void note_other(struct flow *f, const struct user_regs_struct *r, const s
 			     (unsigned long long)v);
 }
 
-/* *l, which the instruction in front of which it stands has written, comes from `from`. */
+/* *l, which is written by the instruction in front of which the program stands, comes from `from`. */
 int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct insn_loc *from, bool exactly)
 {
 	uint8_t v[8];
@@ -216,14 +216,14 @@ int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct in
 	return FLOW_ON;
 }
 
-/* A truth value of flags, or these of an operand that was compared with a constant. */
+/* Is it a truth value made from flags, or the flags of an operand that was compared with a constant? */
 static bool is_comparison(const struct insn_origin *o)
 {
 	return (o->what.where == INSN_IN_REG && o->what.reg == INSN_FLAGS) ||
 	       (o->from[0].where == INSN_IN_REG && o->from[0].reg == INSN_FLAGS);
 }
 
-/* A sensible index went in, and what came out leads out of everything: by this statement. */
+/* Was a sensible index turned into an address outside everything, by this statement? */
 static bool made_large(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	uint8_t v[8];
@@ -235,15 +235,17 @@ static bool made_large(struct flow *f, const struct user_regs_struct *r, const s
 	return was && was < SMALL && now >= LARGE && !is_mapped(f, now);
 }
 
-/* An address was made of a number that has fewer bytes. */
+/* Was an address made from a number with fewer bytes? */
 static bool made_of_number(const struct flow *f, const struct insn_origin *o)
 {
 	return f->pointer && !f->number && !f->derived && f->l.len == 8 && o->effect == INSN_COPIES &&
 	       o->from[0].len < 8;
 }
 
-/* It is the address of a variable in the frame of the function. One that begins where the stack pointer is has that for
- * its address. */
+/*
+ * Is it the address of a variable in the function's frame? The address of a variable that begins at the stack pointer
+ * is the stack pointer.
+ */
 static bool made_of_frame(const struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	const struct insn_loc *from = &o->from[0];
@@ -259,8 +261,8 @@ static bool made_of_frame(const struct flow *f, const struct user_regs_struct *r
 }
 
 /*
- * A constant was added to what is compared, in the comparison's own line: it is that value which is compared. Compilers
- * make one comparison of `c < 32 || c > 126`.
+ * Was a constant added to the compared value in the comparison's own line? Then the value before is what is compared:
+ * compilers make one comparison of `c < 32 || c > 126`.
  */
 static bool is_part_of_comparison(struct flow *f, const struct insn_origin *o)
 {
@@ -269,7 +271,7 @@ static bool is_part_of_comparison(struct flow *f, const struct insn_origin *o)
 	bool same;
 
 	if (f->pointer || !f->compared || f->last || o->what.where != INSN_IN_REG)
-		return false; /* or it is about what a statement before has written */
+		return false; /* otherwise the comparison is about what an earlier statement wrote */
 	same = !inspect_open(&p, f->x, &ignored) && flow_same_line(f->x, &p);
 	inspect_close(&p);
 	return same;
@@ -299,7 +301,9 @@ static int is_of_frame(struct flow *f, const char *name)
 	return FLOW_ENDED;
 }
 
-/* What an instruction, in front of which it stands, makes of its operands. p: closed here; NULL: it writes a register.
+/*
+ * Continues with the operands of the instruction in front of which the program stands. p: closed here; NULL: the
+ * instruction writes a register.
  */
 int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name)
 {

@@ -5,7 +5,9 @@
 #include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
 
-/* As cursor_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for.
+/*
+ * As cursor_back_continue, from the end of a segment at whose PC there is no code: the state itself is not searched
+ * for.
  */
 static int back_from_end(struct explain *x, struct stop *stop, struct err *e)
 {
@@ -45,7 +47,7 @@ int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, 
 	int r = 0;
 
 	watch_nothing(b);
-	b->many = !x->no_code; /* back_from_end knows of the debug registers only */
+	b->many = !x->no_code; /* back_from_end can use only debug registers */
 	for (unsigned k = 0; k < n && !r; k++)
 		r = breaks_watch(b, GROUP_STORE, l[k].addr, l[k].len);
 	if (r) {

@@ -10,18 +10,18 @@
 #include "flow/flow_int.h"
 #include "timetravel/cursor_int.h"
 
-/* ---- the one that was written last ---- */
+/* ---- the value that was written last ---- */
 
-/* Where one way has led. */
+/* Where following one value has led. */
 struct origin_way {
 	struct chain steps;
 	enum chain_end end;
 	char *text;
-	uint64_t memory, event; /* of the last step by another thread; 0: there is none */
+	uint64_t memory, event; /* address and event of the last step by another thread; 0: there is none */
 	bool counted; /* it ends at a counter of a loop */
 };
 
-/* Takes the steps after so many, and the end, from x. */
+/* Moves the steps after the first `before`, and the end, from x to *w. */
 static void take_way(struct explain *x, size_t before, uint32_t thread, struct origin_way *w)
 {
 	*w = (struct origin_way){.end = x->end, .text = x->end_text, .memory = x->memory, .counted = x->counted};
@@ -52,7 +52,9 @@ static int go_back(struct explain *x, const struct timeline_point *at, struct er
 	return cursor_goto_point(&x->t, at, e);
 }
 
-/* Where in memory a compared value was read from, in the state in front of the comparison. false: from nowhere there.
+/*
+ * Where in memory a compared value was read from, in the state in front of the comparison. false: it was not read from
+ * memory.
  */
 static bool read_from(struct flow *f, const struct insn_loc *from, const struct timeline_point *at, struct insn_loc *l,
 		      uint8_t value[8], struct err *e)
@@ -107,7 +109,7 @@ static int last_of_both(struct flow *f, const struct insn_origin *o, const struc
 	return FLOW_TURNED;
 }
 
-/* The chain goes this way, and ends where it does. */
+/* The chain continues with these steps, and ends as they do. */
 static void go_way(struct explain *x, struct origin_way *w)
 {
 	for (size_t i = 0; i < w->steps.n; i++)
@@ -121,8 +123,8 @@ static void go_way(struct explain *x, struct origin_way *w)
 }
 
 /*
- * Does it lead from the comparison to a statement that says more than what is compared? Constants and what the program
- * began with are what a value was expected to be, and a loop's counter says how far the loop went.
+ * Does it lead from the comparison to a statement that explains more than what is compared? A constant, or a value that
+ * the program began with, is what the value was expected to be, and a loop's counter tells only how far the loop went.
  */
 static bool says_more(const struct origin_way *w)
 {
@@ -130,7 +132,7 @@ static bool says_more(const struct origin_way *w)
 	       w->steps.n;
 }
 
-/* Of the ways of the n values that were compared: the only one that says more. NULL: none, or several do. */
+/* The only one of the n compared values whose origin explains more. NULL: none, or several do. */
 static struct origin_way *only_way(struct origin_way *w, unsigned n)
 {
 	struct origin_way *only = NULL;
@@ -145,7 +147,7 @@ static struct origin_way *only_way(struct origin_way *w, unsigned n)
 	return only;
 }
 
-/* Goes back on each value's way; w has room for INSN_SOURCES. */
+/* Follows each of the values back; w has room for INSN_SOURCES. */
 static int try_ways(struct flow *f, const struct insn_origin *o, const struct timeline_point *at, struct origin_way *w,
 		    struct err *e)
 {
@@ -227,7 +229,7 @@ int flow_to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, stru
 	return 1;
 }
 
-/* Is the value one that the loop counts? Afterwards the cursor may stand anywhere. -1: it failed. */
+/* Is the value one that the loop counts? The cursor may stand anywhere afterwards. -1: it failed. */
 static int is_counter(struct explain *x, pid_t tid, const struct insn_loc *from, struct err *e)
 {
 	struct flow one = {.x = x, .tid = tid, .l = *from, .pointer = true, .number = true, .trial = true};
@@ -280,8 +282,10 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
 	return 1;
 }
 
-/* Where in memory, not on a stack, the value of an operand was read; len 0: nowhere, or it was computed. Moves. -1: it
- * failed. */
+/*
+ * Where in memory, not on a stack, the value of an operand was read; len 0: nowhere, or it was computed. Moves the
+ * cursor. -1: it failed.
+ */
 static int read_where(struct explain *x, pid_t tid, const struct insn_loc *from, struct insn_loc *where, struct err *e)
 {
 	struct flow one = {.x = x, .tid = tid, .l = *from, .trial = true, .to_memory = true};
@@ -356,7 +360,7 @@ int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *pla
 	       written[0].hits == written[1].hits;
 }
 
-/* ---- what is written between a reading and a writing ---- */
+/* ---- writes between a read and a write ---- */
 
 /* l: what was read and written. */
 static int tell_lost(struct flow *f, const struct insn_loc *l, uint32_t reader, struct err *e)
@@ -414,9 +418,9 @@ int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e)
 	return cursor_goto_point(&x->t, &at, e) ? -1 : FLOW_ON;
 }
 
-/* ---- the one that comes too late ---- */
+/* ---- a write that comes too late ---- */
 
-/* Goes to the first write after `at`, in front of its instruction. 0; 1: there is none. */
+/* Goes to the first write after `at`, in front of its instruction. 0; 1: there is none; -1. */
 static int to_next_write(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, struct err *e)
 {
 	struct breaks *b = &x->t.breaks;
