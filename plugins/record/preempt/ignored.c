@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ignored.c: see ignored.h. An entry is one word, so that threads need no lock: of two that are added at once, one may
- * be lost.
+ * ignored.c: see ignored.h. An entry is one word, so that threads need no lock: if two are added at once, one may be
+ * lost.
  */
 #include "record/preempt/ignored.h"
 #include "record/core/state.h"
@@ -9,7 +9,8 @@
 #define ADDRESS_BITS SHIM_HOLE_BITS
 #define PROBES 16u
 
-static uint64_t unseen[IGNORED_MAX], *ranges = unseen; /* the address, and the bytes above it; 0: none */
+/* an entry: the address in the low ADDRESS_BITS bits, the number of bytes above them; 0: none */
+static uint64_t unseen[IGNORED_MAX], *ranges = unseen;
 
 void ignored_init(void)
 {

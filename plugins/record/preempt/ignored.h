@@ -19,17 +19,19 @@ struct ignored_range {
 
 #define IGNORED_MAX SHIM_HOLES
 
-/* Recording: where a debugger of the live process finds them (rlog/replay.h). Before that, and in a replay, they are
- * elsewhere. */
+/*
+ * Recording: moves the list to where a debugger of the live process finds it (rlog/replay.h). Before that, and in a
+ * replay, it is elsewhere.
+ */
 void ignored_init(void);
 
 /* Recording, any thread, at each wait: cheap beside that. If there are too many, some are forgotten. */
 void ignored_add(const void *obj, uint64_t bytes);
-/* It is destroyed: what is written there from now on is the program's. */
+/* The object is destroyed: from now on, its memory is compared again. */
 void ignored_remove(const void *obj);
-/* Those that there are, in ascending order; how many. */
+/* All ranges, in ascending order; returns their number. */
 uint32_t ignored_list(struct ignored_range out[IGNORED_MAX]);
-/* One more, [lo, hi), among the n of v, at its place. When there are IGNORED_MAX already, it is left out. */
+/* Inserts [lo, hi) among the n ranges of v, which stay in order. If there are IGNORED_MAX already, it is left out. */
 void ignored_insert(struct ignored_range *v, uint32_t *n, uint64_t lo, uint64_t hi);
 
 #endif

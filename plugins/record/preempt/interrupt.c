@@ -21,14 +21,18 @@
 
 #include <time.h>
 
-#define LATE_NS 20000000l /* without an event, until a waiting signal interrupts the program */
-#define AGAIN_NS 1000000l /* when that was inside the shim */
-#define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
-#define SPUN_NS 500000u /* the same of one that spins */
-#define SPUN_CHAOS_NS 3000000u /* longer than adaptive locks spin before they wait in a call */
-/* Of CPU time without an event: a thread that only waited for a processor does not compute. */
+#define LATE_NS 20000000l /* a waiting signal interrupts the program after this time without an event */
+#define AGAIN_NS 1000000l /* when to try again, if the thread was inside the recorder */
+#define SOON_NS 30000l /* the same at the recorder's edge, or in the middle of an instruction */
+#define SPUN_NS 500000u /* the same as LATE_NS for a thread that spins */
+/* the same with chaos: longer than adaptive locks spin before they wait in a call */
+#define SPUN_CHAOS_NS 3000000u
+/* CPU time without an event, at least: a thread that only waited for a processor has not computed. */
 #define LEAST_NS 1000000u
-/* Where a whole machine stands still, its processes' CPU time goes on: part of it is measured once more, on its own. */
+/*
+ * While a whole machine stands still, its processes' CPU time goes on: so part of the time is measured once more, by
+ * itself.
+ */
 #define SURE_NS 20000u
 
 static void set_timer(const struct thr *t, long first_ns, long again_ns)
@@ -76,8 +80,8 @@ static uint64_t computed_ns(const struct thr *t, uint64_t now)
 }
 
 /*
- * Has the thread computed for a while, and made no event? On a busy machine it may have waited for a processor; and
- * a few instructions after an event a replay is there before it can look.
+ * Has the thread computed for a while without an event? On a busy machine it may have waited for a processor. Only a
+ * few instructions after an event is too early: a replay would pass the place before it can look.
  */
 static int computes(struct thr *t, uint64_t least_ns)
 {
@@ -88,7 +92,7 @@ static int computes(struct thr *t, uint64_t least_ns)
 	return 0;
 }
 
-/* Has an earlier tick found the same computation, too? A replay has had the time to look then. */
+/* Has an earlier tick found the same computation? Then a replay has time to look. */
 static int surely(struct thr *t)
 {
 	uint64_t now = task_cpu_ns();
@@ -112,8 +116,9 @@ void interrupt_disarm(struct thr *t)
 }
 
 /*
- * The CPU time since the last event, as far as it is known: since the mark; before that only the time that went by,
- * of which other processes may have had a part. A thread that runs alone knows it since its slice began.
+ * The CPU time since the last event, as far as it is known. It is measured from the mark on; before that, only the wall
+ * time is known, part of which other processes may have had. For a thread that runs alone, it is measured from the
+ * beginning of its slice.
  */
 static void run_time(const struct thr *t, struct point *p)
 {
@@ -134,12 +139,12 @@ static void run_time(const struct thr *t, struct point *p)
 		if (p->run_ns < p->least_ns)
 			p->run_ns = p->least_ns;
 	}
-	/* a replay faults at no page and meets no trap of chaos/: it may be there as soon as that */
+	/* a replay has no page faults of the group and no traps of chaos/, so it may be there sooner */
 	if (p->least_ns > now - t->preempt.left_cpu)
 		p->least_ns = now - t->preempt.left_cpu;
 }
 
-/* Payload: a struct point, and what belongs to it. */
+/* Writes the record: a struct point, and what belongs to it. */
 static int write_place(struct thr *t, const void *at, uint64_t len)
 {
 	if (ev_bytes(t, RLOG_PREEMPT, 0, 0, at, len))
@@ -148,7 +153,7 @@ static int write_place(struct thr *t, const void *at, uint64_t len)
 	return 0;
 }
 
-/* -1: it cannot be told where this is. */
+/* -1: the place cannot be described. */
 static int log_place(struct thr *t, const ucontext_t *uc)
 {
 	uint64_t len;
@@ -161,7 +166,7 @@ static int log_place(struct thr *t, const ucontext_t *uc)
 	return write_place(t, at, len);
 }
 
-/* The same where the place is known by how often it was come to (chaos_step.c). -1: nobody else waits. */
+/* The same for a place that is described by the number of its passes (chaos_step.c). -1: no other thread waits. */
 static int log_counted(struct thr *t, const ucontext_t *uc)
 {
 	struct point at = {.hits = t->chaos.place_hits};
@@ -182,7 +187,7 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	struct split split = {0};
 
 	own_stack_enter(t, uc);
-	/* it ran in parallel until now; the thread that made it stop waits for its record */
+	/* the thread ran in parallel until now; the one that made it stop waits for its record */
 	t->preempt.joins = G.serial && !t->gil.on;
 	t->depth = 1;
 	t->selector = 0;
@@ -215,7 +220,10 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 		chaos_ops.steps(t, uc);
 }
 
-/* Poked in parallel, as one that makes no event: does it wait for what another thread writes? */
+/*
+ * A thread was interrupted in a parallel recording, since it made no event: does it wait for what another thread
+ * writes?
+ */
 static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 {
 	if (!t->depth && !t->blocking && !interrupt_in_shim(uc) && spin_here(uc))
@@ -225,7 +233,7 @@ static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 	__atomic_store_n(&t->preempt.due, 0, __ATOMIC_RELEASE);
 }
 
-/* Others wait, and it has made no event for a little while: if it spins, it gives the turn up at once. */
+/* Other threads wait, and this one has made no event for a little while: if it spins, it gives up the turn at once. */
 static void sample(struct thr *t, const ucontext_t *uc)
 {
 	t->preempt.sampled = 0;
@@ -237,7 +245,7 @@ static void sample(struct thr *t, const ucontext_t *uc)
 
 static void tick(struct thr *t, ucontext_t *uc)
 {
-	/* one that is inside the recorder, or in a call that waits, joins when it comes out */
+	/* a thread that is inside the recorder, or in a call that waits, joins when it comes out */
 	int joins = G.serial && !t->gil.on && !G.chaos && !t->depth && !t->blocking;
 
 	if (t->preempt.due && t->creates == CREATES_KEEPS) { /* perhaps it waits for a thread that waits for the turn */
@@ -255,15 +263,18 @@ static void tick(struct thr *t, ucontext_t *uc)
 	if (!t->preempt.due)
 		t->preempt.spins = 0;
 	if (t->preempt.due)
-		arm(t, AGAIN_NS); /* if it cannot be now */
+		arm(t, AGAIN_NS); /* if it cannot be done now */
 	if (!t->pending && !t->preempt.due) {
 		interrupt_disarm(t);
 		return;
 	}
 	if (t->depth || t->blocking || (G.serial && !t->gil.on && !joins) || (G.chaos && chaos_ops.runs(t)) ||
 	    !computes(t, t->preempt.spins ? SPUN_NS : LEAST_NS))
-		return; /* the timer comes again */
-	/* The recorder has computed, not the program: where that goes on, a replay has passed before it can look. */
+		return; /* the timer fires again */
+	/*
+	 * The time was spent in the recorder, not in the program: when the program goes on, a replay has passed the
+	 * place before it can look.
+	 */
 	if (interrupt_in_shim(uc)) {
 		task_not_computing(t);
 	} else if (surely(t) && !point_in_middle(uc)) {
@@ -273,7 +284,7 @@ static void tick(struct thr *t, ucontext_t *uc)
 	set_timer(t, SOON_NS, AGAIN_NS);
 }
 
-/* The program may use this signal too. */
+/* Is the signal the recorder's? The program may use it, too. */
 static int is_ours(struct thr *t, const siginfo_t *si)
 {
 	const void *value = si->si_value.sival_ptr;

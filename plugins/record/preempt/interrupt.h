@@ -5,7 +5,7 @@
 
 #include "record/core/state.h"
 
-void interrupt_late(struct thr *t); /* recording: a signal waits for the next event of t */
+void interrupt_late(struct thr *t); /* recording: a signal waits for t's next event, and interrupts it if none comes */
 void interrupt_disarm(struct thr *t);
 void interrupt_handler(int sig, siginfo_t *si, void *uc); /* of SIG_PREEMPT, in both modes */
 void interrupt_take(struct thr *t, ucontext_t *uc); /* in a signal handler: here, and others may go on */

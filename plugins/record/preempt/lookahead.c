@@ -16,21 +16,26 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define SLOWER 12u /* than the recorded run, at most */
+#define SLOWER 12u /* the copy may take this many times as long as the recorded run */
 #define MORE_NS 300000000u
-#define WORK_MOST_NS 60000000000u /* for passes of the place and blocks of code that may change, at most */
-#define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
+/* limit of the CPU time for passes of the place and for blocks of code that may change */
+#define WORK_MOST_NS 60000000000u
+/* recorded runs, counted from the start, after which nothing better is expected; the translation takes longer */
+#define AHEAD 4u
 #define AHEAD_NS 10000000u
-#define FRESH_LATER_NS 10u /* the same of each block that is compared with the original first */
-#define PASS_LATER_NS 15u /* the same of each pass, while the best place so far cannot be right */
+/* and this much longer for each block that is compared with the original first */
+#define FRESH_LATER_NS 10u
+/* and this much longer for each pass, while the best place so far cannot be right */
+#define PASS_LATER_NS 15u
 #define QUIET_NS 2000u
 /*
- * So many passes one after the other, and so long, that are as recorded in what has changed, with the same registers
- * each time, and none better than before: it waits for another thread.
+ * After this many passes in succession, and at least this long, with the same registers and everything that has changed
+ * as recorded, and without one better than before, the thread waits for another one.
  */
 #define SAME_HITS 256u
 #define SAME_NS 50000000u
-#define LOOKS 64u /* at all words, at the first hits; later at each power of two */
+/* the first hits, at which all words are compared; later, it is at each power of two */
+#define LOOKS 64u
 
 /* What the copy shares with the original. */
 struct shared {
@@ -43,15 +48,15 @@ _Static_assert(sizeof(struct seek) + SHARED_BYTES <= POINT_AREA_BYTES, "struct s
 /* In the copy. */
 static struct seek *seek;
 static struct shared *shared;
-static uint64_t begun_ns, looked_ns; /* CPU time when it went, and that the looks took */
+static uint64_t begun_ns, looked_ns; /* CPU time when the copy was made, and CPU time of the comparisons */
 static uint64_t fresh_before; /* blocks that were compared with the original until then */
-static uint64_t patience_ns; /* CPU time, from there on: for something better than the best place so far */
+static uint64_t patience_ns; /* CPU time until which something better than the best place so far is expected */
 static uint64_t last_ns; /* the same clock: just before it is killed */
 static int timer;
 static uint64_t best; /* hits; 0: none */
 static uint32_t best_doubts, best_stops, stops;
-static uint8_t best_differs[MAX_WORDS]; /* halves of words that are not as recorded there */
-static int best_is_early; /* the program has written one of those since, so that one was not the place */
+static uint8_t best_differs[MAX_WORDS]; /* halves of words that were not as recorded there */
+static int best_is_early; /* the program has written one of those since, so that was not the place */
 static uint64_t same, same_since_ns; /* passes that are all alike, and the clock at the first one */
 static uint64_t same_regs[POINT_REGS]; /* at those */
 
@@ -66,13 +71,13 @@ static _Noreturn void end(enum lookahead_state state, uint64_t hits)
 		raw1(SYS_exit_group, 0);
 }
 
-/* Nothing more comes, or no more is waited for. */
+/* The copy reaches an event, or stops waiting for a better place. */
 void lookahead_event(void)
 {
 	end(best ? LOOKAHEAD_FOUND : LOOKAHEAD_NEVER, best);
 }
 
-/* Nothing is found yet, and it has had its time and that of its passes. */
+/* Ends the copy if it has found nothing in its time and that of its passes. */
 void lookahead_tick(void)
 {
 	if (!best && task_cpu_ns() > last_ns + seek_work_ns(seek))
@@ -103,7 +108,7 @@ static void wait_until(uint64_t ns)
 	raw4(SYS_timer_settime, timer, 1 /* TIMER_ABSTIME */, &when, 0);
 }
 
-/* The looks themselves do not count, as long as the copy lives. */
+/* As long as the copy lives, the comparisons' own time does not count. */
 static uint64_t patient_until(void)
 {
 	uint64_t fresh = seek->walk ? xlate_fresh_blocks(seek->walk) - fresh_before : 0;
@@ -118,7 +123,7 @@ static void be_patient(void)
 	wait_until(patient_until());
 }
 
-/* What the program changes must be as recorded: with what is known now, the best place would not be one. */
+/* The words that have changed since must be as recorded at the place: checks that for the best place so far. */
 static void look_back(void)
 {
 	for (uint32_t k = 0; best && k < seek->nmust; k++)
@@ -208,7 +213,7 @@ static int make_timer(int clock, int sig, uint64_t ns)
 	return id;
 }
 
-/* Whatever happens to it, the copy ends. */
+/* Ends the copy after this time, whatever happens to it. */
 static void limit(uint64_t ns)
 {
 	struct {
@@ -228,7 +233,7 @@ static void limit(uint64_t ns)
 	timer = make_timer(CLOCK_PROCESS_CPUTIME_ID, SIGALRM, 0);
 }
 
-/* What the copy does to the control page is nobody's concern. */
+/* Gives the copy a control page of its own. */
 static void leave_control(void)
 {
 	uint64_t len = (sizeof(*G.ctl) + 4095) & ~4095ull;
@@ -315,7 +320,7 @@ static int wait_for(long pid)
 	return r == pid ? status : -1;
 }
 
-/* The words that the copy saw change change here too. */
+/* Words that changed in the copy will change here as well. */
 static void learn(struct seek *s, const struct shared *from)
 {
 	for (uint32_t i = 0; i < s->words; i++)

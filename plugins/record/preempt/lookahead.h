@@ -25,8 +25,8 @@ enum lookahead_state {
 struct lookahead_answer {
 	enum lookahead_state state;
 	uint64_t hits; /* passes of the address, up to and including the place */
-	uint32_t stops; /* times that the copy left translated code before the place. Unless 0, some passes were not
-			   counted */
+	/* how often the copy left translated code before the place; unless 0, some passes were not counted */
+	uint32_t stops;
 	uint64_t way_ns; /* CPU time that the copy needed, without its start */
 };
 
@@ -37,8 +37,9 @@ struct lookahead_answer {
  */
 int lookahead_ask(struct seek *s, ucontext_t *uc, struct lookahead_answer *a);
 /*
- * The same from translated code, at a pass of the address (number hits) with this many doubts: is there a pass with
- * fewer doubts ahead? a->hits counts on from hits. In the copy, lookahead_hit() is called at each further pass.
+ * The same from translated code, at pass number `hits` of the address, at which this many words are in doubt: does a
+ * pass with fewer doubts follow? a->hits counts on from hits. In the copy, lookahead_hit() is called at each further
+ * pass.
  */
 int lookahead_ahead(struct seek *s, const uint64_t *regs, uint64_t hits, uint32_t doubts, struct lookahead_answer *a);
 enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f);

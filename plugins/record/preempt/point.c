@@ -16,14 +16,14 @@
 #define RANGES 512
 #define LINE 64u
 #define LINES 256u
-#define LINES_DIRECT 128u /* of those, what registers and the stack point to */
+#define LINES_DIRECT 128u /* limit of the memory that registers and the stack point to */
 #define LINES_HASH 1024u
 #define REGIONS (LINES + 16)
 #define STACK_BYTES 16384u
 #define STACK_POINTERS 1024u /* bytes of the stack whose words may be pointers */
 #define DATA_BYTES 8192u
 #define PAGE 4096u
-#define STACK_BLOCKS 64u /* of the stack after that; as many of the data after DATA_BYTES */
+#define STACK_BLOCKS 64u /* limit for the stack after that; the same for the data after DATA_BYTES */
 #define WORDS ((STACK_BYTES + RED_ZONE + DATA_BYTES + LINES * LINE) / 8 + 64)
 
 struct range {
@@ -39,9 +39,10 @@ struct look {
 	struct point_block block[POINT_BLOCKS];
 	uint32_t nblocks, nignored;
 	struct ignored_range ignored[IGNORED_MAX];
-	uint64_t alt_lo, alt_end; /* the stack for handlers, with nothing of worth on it */
+	uint64_t alt_lo, alt_end; /* the alternate stack for handlers, with nothing of interest on it */
 	uint64_t stack_lo,
-		stack_end; /* what is below the stack pointer is nobody's; above it, up to here, all is looked at */
+		/* memory below the stack pointer is not used; from there up to here, everything is looked at */
+		stack_end;
 	struct {
 		struct point head;
 		uint8_t rest[REGIONS * sizeof(struct point_region) + WORDS * 8 +
@@ -89,7 +90,7 @@ void point_regs(const ucontext_t *uc, uint64_t *regs)
 		__builtin_memcpy(regs + POINT_GREGS, uc->uc_mcontext.fpregs->_xmm, 32 * sizeof(*regs));
 }
 
-/* ---- which memory ---- */
+/* ---- which memory is looked at ---- */
 
 static int ours(uint64_t lo)
 {
@@ -97,7 +98,7 @@ static int ours(uint64_t lo)
 	       (lo >= ((uint64_t)__ehdr_start & ~4095ull) && lo < (uint64_t)_end);
 }
 
-/* Another thread's stack: what the shim does there while that one waits is not the program's. */
+/* Is it another thread's stack? What the recorder writes there, while that thread waits, is not the program's. */
 static int others_stack(const struct map *m, uint64_t sp)
 {
 	int is_stack = shim_is_stack(m->lo) || __builtin_strncmp(m->path, "[stack]", 7) == 0;
@@ -142,7 +143,7 @@ static const struct range *find_range(const struct look *l, uint64_t addr)
 	return lo < l->nranges && addr >= l->range[lo].lo ? &l->range[lo] : 0;
 }
 
-/* Of [*lo, hi), what lies before the first range: *lo becomes its start. Its end; 0: there is nothing. */
+/* Of [*lo, hi), the part before the first range: *lo becomes its start. Returns its end; 0: there is none. */
 static uint64_t next_piece(const struct look *l, uint64_t *lo, uint64_t hi)
 {
 	for (uint32_t i = 0; i < l->nignored && l->ignored[i].lo < hi; i++) {
@@ -167,7 +168,7 @@ static void add_region(struct look *l, uint64_t lo, uint64_t hi)
 	}
 }
 
-/* Four at a time, so that they do not wait for each other. */
+/* Four words at a time, whose computations do not depend on each other. */
 uint64_t point_hash(uint64_t addr, uint64_t bytes)
 {
 	const uint64_t prime = 0x9e3779b97f4a7c15ull;
@@ -183,7 +184,7 @@ uint64_t point_hash(uint64_t addr, uint64_t bytes)
 	return all;
 }
 
-/* The program is not on it: what handlers have left there differs. */
+/* Finds the alternate stack, if the program does not run on it: what handlers have left there differs. */
 static void find_alt_stack(struct look *l, const struct thr *t, uint64_t sp)
 {
 	l->alt_lo = (uint64_t)t->stack.alt.ss_sp;
@@ -200,7 +201,7 @@ static void add_block(struct look *l, uint64_t lo, uint64_t hi)
 		l->block[l->nblocks++] = (struct point_block){lo, end - lo, point_hash(lo, end - lo)};
 }
 
-/* Hashes of up to so many pages. */
+/* Adds hashes of up to `limit` pages. */
 static void add_blocks(struct look *l, uint64_t lo, uint64_t hi, uint32_t limit)
 {
 	for (uint32_t n = 0; lo + 8 <= hi && n < limit; n++) {
@@ -221,7 +222,7 @@ static int has_block(const struct look *l, uint64_t addr)
 	return 0;
 }
 
-/* The pages of those regions that are neither stack nor data. */
+/* Adds the pages of the regions that are neither stack nor data. */
 static void add_pages(struct look *l, uint32_t first, const struct range *stack)
 {
 	uint64_t last = 0;
@@ -261,7 +262,7 @@ static int already(const struct look *l, uint64_t line)
 	return 0;
 }
 
-/* The cache line of a pointer, once. */
+/* Adds the cache line of a pointer, unless it is there already. */
 static void add_line_at(struct look *l, uint64_t p, uint32_t limit)
 {
 	uint64_t line = p & ~(uint64_t)(LINE - 1);
@@ -286,7 +287,10 @@ static void add_object(struct look *l, uint64_t p, unsigned lines, uint32_t limi
 		add_line_at(l, p + i * LINE, limit);
 }
 
-/* What the kernel may have written for calls of other threads: a replay has that when they have returned. */
+/*
+ * Adds memory that the kernel may have written for calls of other threads: in a replay, it is written when these calls
+ * return.
+ */
 static void add_flights(struct look *l)
 {
 	uint32_t n = __atomic_load_n(&G.next_thread, __ATOMIC_RELAXED);
@@ -324,7 +328,7 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	l->out.head.stack_hi = end;
 	l->stack_lo = stack->lo;
 	l->stack_end = end + STACK_BLOCKS * PAGE;
-	if (!alone) /* others write to memory at the same time, on replay in another order */
+	if (!alone) /* other threads write to memory at the same time, in a replay in another order */
 		return;
 	add_data(l, r.program);
 	first = l->nregions;

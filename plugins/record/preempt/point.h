@@ -37,11 +37,11 @@ struct point_block {
 
 /* The payload of a PREEMPT record. The regions follow, then the words of all of them, then the blocks. */
 struct point {
-	/* how often this address was come to since the event before: then nothing else is needed; 0: not known */
+	/* how often this address was passed since the event before: then nothing else is needed; 0: not known */
 	uint64_t hits;
 	uint64_t run_ns, least_ns; /* CPU time since the event before: about, and at least */
 	uint64_t regions, words, blocks;
-	uint64_t stack_lo, stack_hi; /* of the stack, what regions may be of */
+	uint64_t stack_lo, stack_hi; /* the part of the stack in which regions may lie */
 	uint64_t reg[POINT_REGS];
 };
 
@@ -49,18 +49,20 @@ struct point {
 void *point_area(const struct thr *t);
 #define POINT_AREA_BYTES (1u << SHIM_POINT_SHIFT)
 
-int point_traced(void); /* somebody traces this thread */
+int point_traced(void); /* is this thread traced? */
 void point_regs(const ucontext_t *uc, uint64_t *regs);
 uint64_t point_hash(uint64_t addr, uint64_t bytes);
 /* Recording: the state of the thread that was interrupted here. Its length; NULL: no memory. */
 const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *len);
 /*
- * A hardware breakpoint of the calling thread's, by perf_event_open(2): SIGTRAP at each hit number `period`; those in
- * between cost much less. Its descriptor; negative: -errno.
+ * A hardware breakpoint of the calling thread, by perf_event_open(2): SIGTRAP at every `period`-th hit; the hits in
+ * between cost much less. Returns its descriptor; negative: -errno.
  */
 #define TRAP_PERF_ 6 /* the si_code of that SIGTRAP; older headers of libc do not have it */
 int point_breakpoint(uint64_t pc, uint64_t period);
-/* An instruction that is interrupted in its middle is no place: its address is reached only at its start. */
+/*
+ * Was an instruction interrupted in its middle (a `rep`)? That is no place: its address is reached only at its start.
+ */
 int point_in_middle(const ucontext_t *uc);
 
 #endif

@@ -35,8 +35,10 @@ enum {
 
 /* ---- on the way ---- */
 
-/* Where signals take longer than that, it does not get out of the recorder: more and more time, while there is enough
- * of it. */
+/*
+ * Where signals take long, the thread does not get out of the recorder between two of them: allows more and more time,
+ * as long as there is enough.
+ */
 static void come_soon(struct seek *s)
 {
 	uint64_t ns = s->traced && s->head.least_ns > 8 * TRACED_NS ? TRACED_NS : QUIET_NS;
@@ -53,7 +55,7 @@ static int may_walk(const struct seek *s)
 	return s->walks && s->fd < 0 && !s->stepping && (!s->traced || G.ctl->blind);
 }
 
-/* It has come out of the recorder, which leaves something behind. */
+/* The thread has come out of the recorder, which leaves something behind. */
 static void look(struct seek *s, const ucontext_t *uc)
 {
 	uint64_t regs[POINT_REGS];
@@ -65,11 +67,11 @@ static void look(struct seek *s, const ucontext_t *uc)
 	seek_rebase(s, regs, SEEK_ALL);
 }
 
-/* ---- to a place that is known by how often it is come to (chaos_step.c) ---- */
+/* ---- to a place that is described by the number of its passes (chaos_step.c) ---- */
 
 /*
- * The kernel counts; a signal at each time would come too often for it, and it would leave some out (perf's limit of
- * samples in a tick). The first tick is that of seek_begin(), inside the recorder.
+ * The kernel counts the passes. A signal at each of them would come too often for it, and it would leave some out
+ * (perf's limit of samples in a tick). The first tick is that of seek_begin(), inside the recorder.
  */
 static void count_tick(struct thr *t, struct seek *s, ucontext_t *uc)
 {
@@ -120,8 +122,8 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 }
 
 /*
- * The search can begin in a handler of the recorder's, at whose end rt_sigreturn(2) takes the flags from the frame:
- * stepping goes on there. The program's first instruction is passed without a trap before it.
+ * The search can begin in a handler of the recorder's, at whose end rt_sigreturn(2) restores the flags from the frame:
+ * single-stepping goes on from there. The program's first instruction is executed without a trap before it.
  */
 static void step_out_of_handler(struct seek *s, const ucontext_t *uc)
 {
@@ -144,7 +146,7 @@ int seek_trap(siginfo_t *si, ucontext_t *uc)
 		return 0;
 	s = seek_of(t);
 	if (s->fd < 0 && !s->stepping)
-		return 1; /* was on its way when the breakpoint went */
+		return 1; /* the signal was pending when the breakpoint was removed */
 	if (s->stepping)
 		step_out_of_handler(s, uc);
 	if (t->depth || (!t->away && G.ctl->owner != t->ordinal))
@@ -193,7 +195,7 @@ void seek_begin(struct thr *t)
 	read_record(t, s);
 	seek_start(s);
 	s->walks = G.ctl->variant != VARIANT_TIME;
-	/* whoever traces it is to see the program's code, but where it says that it does not look */
+	/* a tracer is to see the program's code, except where it says that it does not look */
 	s->traced = point_traced();
 	s->thorough = G.ctl->variant >= VARIANT_THOROUGH;
 	s->least_ns = STOP_NS;
@@ -202,7 +204,7 @@ void seek_begin(struct thr *t)
 		shim_fail("cannot make a timer");
 	t->preempt.seeking = 1;
 	s->begin_ns = task_cpu_ns();
-	if (s->head.hits) /* it may be anywhere from here on: to the handler, now */
+	if (s->head.hits) /* the place may be anywhere from here on: goes to the handler now */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), SIG_PREEMPT);
 	else
 		come_soon(s);

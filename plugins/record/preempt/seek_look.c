@@ -15,7 +15,7 @@
 #include <sys/auxv.h>
 #include <sys/uio.h>
 
-#define CLOCK_RANGE (1ull << 56) /* what moves on by more is no clock but data */
+#define CLOCK_RANGE (1ull << 56) /* a word that moves by more is no clock but data */
 #define TLS_BYTES 4096u /* below and above the thread pointer */
 #define KNOWN 1024u /* words, of all threads */
 #define BIT(greg) (1u << (greg))
@@ -50,7 +50,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return (int64_t)(b - a) < 0 ? a - b : b - a;
 }
 
-/* Does this step fit to the pace so far? A slow clock is up to a step early or late. */
+/* Does this step fit the pace so far? A slow clock may be up to a step early or late. */
 static int fits(const struct clock *c, uint64_t d, uint64_t ns)
 {
 	double pace, expect, slack;
@@ -85,7 +85,7 @@ static void clock_look(struct clock *c, uint64_t v, uint64_t ns)
 	c->last_ns = ns;
 }
 
-/* At least so long until it reaches its recorded value; 0: it is there, or beyond. */
+/* The time until the clock reaches its recorded value, at least; 0: it is there, or beyond. */
 static uint64_t clock_left(const struct clock *c, uint64_t now, uint64_t want)
 {
 	uint64_t d = distance(now, want);
@@ -95,12 +95,12 @@ static uint64_t clock_left(const struct clock *c, uint64_t now, uint64_t want)
 		return 0;
 	if (((int64_t)(want - now) < 0) != (c->dir < 0) || d <= c->step)
 		return 0;
-	/* the CPU may have been shared with others when it went slower */
+	/* it may have gone slower because the processor was shared */
 	pace = (double)distance(c->base, c->last) / (double)(c->last_ns - c->base_ns);
 	return (uint64_t)((double)(d - c->step) / (c->fast > pace ? c->fast : pace));
 }
 
-/* ---- looking ---- */
+/* ---- reading and comparing ---- */
 
 static void read_words(struct seek *s, const uint64_t *regs)
 {
@@ -122,7 +122,7 @@ static int in_frames(const struct seek *s, uint32_t i)
 	return s->addr[i] >= s->head.stack_lo && s->addr[i] < s->head.stack_hi;
 }
 
-/* In what libc and the recorder keep of a thread. */
+/* Is it in the memory in which libc and the recorder keep data about a thread? */
 static int in_thread(const struct seek *s, uint32_t i)
 {
 	return s->addr[i] - (s->tls - TLS_BYTES) < 2 * TLS_BYTES;
@@ -134,8 +134,8 @@ static int on_stack(const struct seek *s, uint32_t i)
 }
 
 /*
- * A vector register that the recorder has wiped after a call, as it does in a serial recording. One that went over to
- * that while this thread was at the end of its call does so in a replay a little earlier, or later.
+ * Is it a vector register that the recorder has cleared after a call, as in a serial recording? If the recording became
+ * serial while this thread was at the end of its call, a replay clears it a little earlier or later.
  */
 static int is_wiped(const struct seek *s, uint32_t i)
 {
@@ -153,7 +153,7 @@ void seek_demand(struct seek *s, uint32_t i, unsigned must)
 	s->must[i] |= (uint8_t)must;
 }
 
-/* Memory that is yet to be allocated, without an event, cannot be read. */
+/* Memory that the program has yet to allocate, without an event, cannot be read. */
 static int readable(uint64_t addr)
 {
 	char c;
@@ -170,7 +170,10 @@ static struct point_block block_at(const struct seek *s, uint64_t i)
 	return b;
 }
 
-/* Words that cannot be read are as recorded until they can; they were 0 before. How many regions are like that. */
+/*
+ * Words that cannot be read count as recorded until they can; they were 0 before. Returns how many regions are like
+ * that.
+ */
 static uint32_t find_words(struct seek *s)
 {
 	uint32_t at = POINT_REGS, missing = 0;
@@ -256,7 +259,7 @@ int seek_matches(struct seek *s, const uint64_t *regs)
 	return 1;
 }
 
-/* A call of the recorder leaves it alone, when the stack pointer is not above its address. */
+/* A call of the recorder leaves the word alone if the stack pointer is not above its address. */
 static enum xlate_until kept_until(const struct seek *s, uint32_t i)
 {
 	if (i < POINT_REGS)
@@ -274,8 +277,8 @@ static int is_kept(const struct seek *s, uint32_t i, uint64_t top)
 }
 
 /*
- * Nobody but the program writes there, so that it is as recorded whether it has changed or not: its data, and its heap.
- * Elsewhere are libc's threads, whose fields change while they start and end.
+ * Does only the program write there, so that it must be as recorded whether it has changed or not? That is its data and
+ * heap; elsewhere are libc's threads, whose fields change while they start and end.
  */
 static int is_programs(const struct seek *s, uint32_t i)
 {
@@ -326,8 +329,8 @@ static uint32_t blocks_differ(struct seek *s, uint32_t limit)
 }
 
 /*
- * What was different at a place, and still is, in the same way, says nothing about the next one. Guarded by chance
- * alone: threads that seek at the same time may forget a word, which is then a doubt again.
+ * Words that differed at a place, and still differ in the same way: they say nothing about the next place. There is no
+ * lock: threads that search at the same time may forget a word, which then is a doubt again.
  */
 static struct known {
 	uint64_t addr, want, have;
@@ -407,9 +410,9 @@ void seek_filter(const struct seek *s, const uint64_t *regs, struct xlate_filter
 			*f = other;
 }
 
-/* ---- how far ---- */
+/* ---- how far it is ---- */
 
-/* A clock that is not ahead is a step away at most. */
+/* A clock that is not ahead is at most a step away. */
 static uint64_t clock_step_ns(const struct clock *c)
 {
 	return c->n ? (uint64_t)((double)(c->last_ns - c->base_ns) * (double)c->step /
@@ -418,8 +421,8 @@ static uint64_t clock_step_ns(const struct clock *c)
 }
 
 /*
- * The longest time that a clock says. Data that looks like a clock for a while makes no old one, so the young
- * ones are asked only when the old ones have come to their last step, and only about that.
+ * The longest time that a clock gives. Data that looks like a clock for a while does not become an old one, so the
+ * young ones are asked only when the old ones are at their last step, and only about that.
  */
 uint64_t seek_left(const struct seek *s)
 {

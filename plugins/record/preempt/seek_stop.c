@@ -29,7 +29,7 @@ void seek_arm(const struct seek *s, uint64_t ns)
 	raw4(SYS_timer_settime, s->timer, 0, &when, 0);
 }
 
-/* Lets SIGTRAP in; what it was is put back into the state that the program goes on with. */
+/* Unblocks SIGTRAP; the former mask is put back into the state in which the program goes on. */
 static void let_traps_in(struct seek *s, ucontext_t *uc)
 {
 	uint64_t trap = SIG_BIT(SIGTRAP), mask = 0;
@@ -86,7 +86,7 @@ void seek_unwatch(struct seek *s, ucontext_t *uc)
 	keep_traps_out(s, uc);
 }
 
-/* An instruction was divided there: the event after the PREEMPT says so, and what it reads. */
+/* An instruction was divided there (chaos_split.c): the event after the PREEMPT says so, and what it reads. */
 static void take_split(struct thr *t)
 {
 	const uint8_t *payload;

@@ -20,22 +20,23 @@
 
 #define NEAR_NS 3000u /* no timer is more exact */
 #define LEAD_STEP_NS 700
-#define QUIET 6u /* so many short looks without a clock ahead */
+#define QUIET 6u /* short looks in succession without a clock ahead */
 #define QUIET_NS 2000u
-#define FAR_NS 400000u /* so far ahead that it is no use to stop each time */
+#define FAR_NS 400000u /* a clock that is this far ahead: stopping each time is of no use */
 #define HITS_LOOK 256u
-#define LOOKS_ASK 8u /* without a clock ahead: then too */
-#define HITS_ASK 64u /* so many in vain: then a lookahead copy is asked */
+#define LOOKS_ASK 8u /* without a clock ahead: then a lookahead copy is asked, too */
+#define HITS_ASK 64u /* hits in vain, after which a lookahead copy is asked */
 #define GUARD_NS 20000000u
-#define ASK_NS 100000000u /* so long at the breakpoint: the same */
+#define ASK_NS 100000000u /* time at the breakpoint, after which a lookahead copy is asked */
 #define GIVE_UP_NS 5000000000ull /* at the breakpoint, where no lookahead copy knows */
-#define FEW_HITS 15000u /* so near that the breakpoint can count them */
-#define MANY_HITS 60000u /* the same where the way is short for the lookahead copy too */
+#define FEW_HITS 15000u /* so few passes that the breakpoint can count them */
+#define MANY_HITS 60000u /* the same where the way is also short for the lookahead copy */
 #define SHORT_NS 400000u
-#define LOOKAHEAD_NS 150000u /* of its time goes into pages that it writes first, and code that it runs first */
-#define SURE_NS 100000u /* what is measured in less is not exact */
+/* this part of the copy's time is spent on pages that it writes first, and code that it runs first */
+#define LOOKAHEAD_NS 150000u
+#define SURE_NS 100000u /* shorter measurements are not exact */
 #define SLACK_HITS 16u
-#define EARLY_HITS 8u /* of those that are counted by the kernel, so many before the place */
+#define EARLY_HITS 8u /* where the kernel counts hits, it stops this many before the place */
 
 enum here { NOT_HERE, HERE, PERHAPS };
 
@@ -71,7 +72,7 @@ static void look(struct seek *s, const ucontext_t *uc, int clocks)
 	seek_look(s, regs, clocks);
 }
 
-/* The time below which no clock is trusted: it may turn round. */
+/* The time below which no clock is trusted: it may change direction. */
 static uint64_t floor_ns(const struct seek *s)
 {
 	uint64_t ns = seek_has_clock(s) ? s->head.least_ns / 2 : (s->head.least_ns + s->head.run_ns) / 4;
@@ -79,7 +80,7 @@ static uint64_t floor_ns(const struct seek *s)
 	return ns >> (G.ctl->variant < 8 ? G.ctl->variant : 8);
 }
 
-/* For about ns of the program's time. The last time shows how much goes by before it runs. */
+/* Lets the program run for about ns. The last time shows how much of the timer's time passes before it runs. */
 static void go_on(struct seek *s, uint64_t ns)
 {
 	uint64_t now = seek_left(s), done = s->was_left > now ? s->was_left - now : 0;
@@ -94,8 +95,8 @@ static void go_on(struct seek *s, uint64_t ns)
 }
 
 /*
- * After a lookahead copy's answer: the program's time for a part of the way. Translated code takes longer, by a factor
- * that is not known; when the thread has gone some way, its time for that and what it has passed tell more.
+ * After a lookahead copy's answer: the program's time for a part of the way. Translated code takes longer by an unknown
+ * factor; once the thread has gone some way, its time for that and the passes that it made tell more.
  */
 static uint64_t next_step(struct seek *s, const struct lookahead_answer *a)
 {
@@ -105,7 +106,7 @@ static uint64_t next_step(struct seek *s, const struct lookahead_answer *a)
 		s->first_far = a->hits;
 		s->first_way = a->way_ns;
 		s->first_ns = s->ran_ns;
-	} else if (s->far == a->hits) { /* perhaps it did not move: the timer was too early */
+	} else if (s->far == a->hits) { /* it may not have moved, if the timer was too early */
 		s->lead_ns += LEAD_STEP_NS;
 	}
 	s->far = a->hits;
@@ -120,7 +121,7 @@ static uint64_t next_step(struct seek *s, const struct lookahead_answer *a)
 	return (uint64_t)((hits < way ? hits : way) * (G.ctl->variant ? 0.25 : 0.5));
 }
 
-/* Asks how far it is, and goes nearer or sets the breakpoint. */
+/* Asks a lookahead copy how far it is, and goes nearer or sets the breakpoint. */
 static void ask(struct thr *t, struct seek *s, ucontext_t *uc)
 {
 	int at_place = (uint64_t)uc->uc_mcontext.gregs[REG_RIP] == s->want[REG_RIP];
@@ -155,13 +156,13 @@ static void ask(struct thr *t, struct seek *s, ucontext_t *uc)
 	}
 }
 
-/* In less than the recorded time no clock is trusted; that time may have been too long, though. */
+/* In less than the recorded time, no clock is trusted; but that time may have been too long. */
 static int in_doubt(const struct seek *s, uint64_t left_ns)
 {
 	return !s->no_lookahead && s->looks >= LOOKS_ASK && left_ns <= NEAR_NS;
 }
 
-/* The clocks have been wrong. */
+/* Have the clocks been wrong? */
 static int asks_first(const struct seek *s)
 {
 	return G.ctl->variant && !s->no_lookahead;
@@ -190,7 +191,7 @@ static void approach(struct thr *t, struct seek *s, ucontext_t *uc)
 	}
 }
 
-/* Clocks say that it is still far. */
+/* Clocks say that the place is still far. */
 static void go_nearer(struct seek *s, ucontext_t *uc)
 {
 	seek_unwatch(s, uc);
@@ -204,7 +205,7 @@ static void change_to_lookahead(struct thr *t, struct seek *s, ucontext_t *uc)
 	ask(t, s, uc);
 }
 
-/* It stands at the breakpoint, or does not come there. */
+/* The thread is at the breakpoint, or does not come there. */
 static void guard(struct thr *t, struct seek *s, ucontext_t *uc)
 {
 	uint64_t ns = (task_cpu_ns() - s->at_place_ns) / (s->stepping ? STEPS_SLOWER : 1);
@@ -220,7 +221,7 @@ static void guard(struct thr *t, struct seek *s, ucontext_t *uc)
 		seek_arm(s, GUARD_NS);
 }
 
-/* The program has run a while: looks where it is. */
+/* The program has run for a while: finds out where it is. */
 static void look_and_go(struct thr *t, struct seek *s, ucontext_t *uc)
 {
 	uint64_t ns = task_cpu_ns() - s->begin_ns;

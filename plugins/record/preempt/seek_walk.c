@@ -20,7 +20,8 @@
 #define FIRST_SLOWER 4u
 #define MORE_NS 300000000u
 #define QUIET_NS 2000u
-#define LOOKS 64u /* at all words, at the first hits; later at each power of two */
+/* the first hits, at which all words are compared; later, it is at each power of two */
+#define LOOKS 64u
 
 static enum xlate_go here(struct seek *s)
 {
@@ -28,7 +29,7 @@ static enum xlate_go here(struct seek *s)
 	return s->stepping ? XLATE_STEP : XLATE_LEAVE;
 }
 
-/* All that must is as recorded. */
+/* Is everything that must be as recorded? */
 static int is_place(struct seek *s, const uint64_t *regs, uint64_t hits)
 {
 	struct lookahead_answer a;
@@ -71,7 +72,9 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 	return XLATE_ON;
 }
 
-/* Goes on by itself: after that, or, if it cannot be, by time. */
+/*
+ * The thread has left translated code and goes on by itself: walks again after that or, if it cannot, goes on by time.
+ */
 static void stop(void *arg, uint64_t pc, uint64_t next)
 {
 	struct seek *s = arg;
@@ -109,7 +112,7 @@ int seek_walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
 		return 0;
 	if (s->until && s->until != SEEK_LATER && s->walk)
 		s->until += xlate_hits(s->walk);
-	if (s->walk && s->traced && s->blind != G.ctl->blind) { /* it has been made of code with other int3s */
+	if (s->walk && s->traced && s->blind != G.ctl->blind) { /* the code was translated with other int3s in it */
 		struct xlate *old = s->walk;
 
 		s->walk = 0; /* a tick may look at it */
@@ -173,7 +176,7 @@ void seek_fault_done(struct thr *t, ucontext_t *uc, uint64_t fault)
 
 void seek_walk_tick(struct thr *t, struct seek *s)
 {
-	/* by both clocks: a machine that stood still counts as CPU time, but gives one tick */
+	/* measured by both clocks: while a machine stands still, CPU time goes on, but there is only one tick */
 	uint64_t ns = ++s->ticks * TICK_NS, cpu_ns = task_cpu_ns() - s->begin_ns;
 
 	if (G.lookahead)

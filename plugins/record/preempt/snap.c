@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 
 /*
- * A copy of this process for the debugger to run calls in: off the timeline, nothing shared. It reports
- * when it is ready: until then, what it does would change the original's control page. The threads' TIDs, and where
- * their entries are, stay known in it, to say which one has a lock.
+ * The copy of this process in which the debugger runs calls: off the timeline, with nothing shared. It reports when it
+ * is ready: until then, it would change the original's control page. It still knows the threads' TIDs and entries,
+ * which tell which thread has a lock.
  */
 static _Noreturn void snap_child(long worker)
 {

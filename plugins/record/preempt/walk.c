@@ -44,7 +44,7 @@ static void tell_maps(const struct walking *k)
 	}
 }
 
-/* The answer; it then goes to walk_end. */
+/* Writes the answer; the thread then goes to walk_end. */
 static void tell(const struct walking *k, enum replay_walk_state state, uint64_t at)
 {
 	struct replay_walk *w = k->w;
@@ -110,7 +110,7 @@ static int changed(void *arg, uint64_t from, uint64_t pc, int nth)
 	return 1;
 }
 
-/* A register or word that is not as wanted goes into the filter. 0: all are. */
+/* A register or word that is not as wanted becomes the filter. 0: all are as wanted. */
 static int differs(const struct replay_walk *w, const uint64_t *regs, struct xlate_filter *f)
 {
 	for (int i = XLATE_REGS - 1; i >= 0; i--)

@@ -60,7 +60,7 @@ static inline void wait_cancelled(void *p)
 		(t)->cancel.waits = 0;                                                                                 \
 	} while (0)
 
-/* Replay: the recorded wait ended so. */
+/* Replay: the recorded wait ended by cancellation. */
 static inline void replay_cancelled(struct thr *t)
 {
 	shim_leave_quiet(t);

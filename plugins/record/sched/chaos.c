@@ -29,18 +29,20 @@
 
 #define PLACES 8192u /* a power of two */
 #define EPOCH 32u /* decisions, on average, until the pace is drawn again */
-#define PACES 11u /* at most 2^pace events between two changes of turn */
-#define NEVER 14u /* hardly ever, so that no thread starves */
+#define PACES 11u /* the turn changes after at most 2^pace events */
+#define NEVER 14u /* hardly ever, but often enough that no thread starves */
 #define HOLDS 14u /* a thread is held for at most 2^this events */
-#define LONG (1u << 16) /* or so many: usually until no other thread can run */
+#define LONG (1u << 16) /* or 2^16 events: usually until no other thread can run */
 #define PATIENCE 11u /* a thread may yield 2^this times in vain; then one that is held may run */
 #define IDLES 6u /* how often a thread is kept waiting although none runs, and others wait for input */
 #define SLEEP_NS 200000000ull /* total time for which threads may be kept waiting for others that sleep */
 #define MANY 1000u
-#define RARE 64u /* events at a place, until a thread is held there, where it is held in other ways */
-#define POLLS 256u /* events without news, after which no thread is held: the others may only poll */
-#define POLL_TURN 64u /* events without news, until another thread has the turn */
-#define SPUN 4u /* a thread that spins again and again is held for up to 2^this events, and that is no news */
+/* a place is passed this often, on average, before a thread is held there, if it is held in other ways as well */
+#define RARE 64u
+#define POLLS 256u /* after this many events without news, no thread is held: the others may only poll */
+#define POLL_TURN 64u /* after this many events without news, another thread gets the turn */
+/* a thread that spins again and again is held for up to 2^this events, which is not counted as news */
+#define SPUN 4u
 #define FRAMES_WORDS 128u /* of the recorder's own frames */
 #define CALLERS_WORDS 64u
 #define LIBRARY_WORDS 256u /* of a library's frames */
@@ -52,16 +54,17 @@ static struct {
 	uint64_t random;
 	uint64_t text_lo, text_size; /* the program's */
 	uint64_t events;
-	uint64_t news; /* `events` when last a thread was held, or came to a place that had been passed seldom */
+	/* `events` at the last news: a thread was held, or came to a place that had seldom been passed */
+	uint64_t news;
 	uint64_t sleep_ns; /* left */
 	uint32_t points; /* events until the turn changes */
 	uint32_t pace, cold, stops, watches; /* parameters of the run */
 	uint32_t patience, yields;
 	uint32_t idles;
 	int holds; /* the next decision is to hold the owner */
-	uint64_t frame[CALLERS]; /* of the last look, 0: no more */
+	uint64_t frame[CALLERS]; /* return addresses at the last look, 0: no more */
 	const uint64_t *above; /* the stack there; NULL: unknown */
-	uint64_t held[RLOG_MAX_THREADS]; /* until so many events */
+	uint64_t held[RLOG_MAX_THREADS]; /* the value of `events` at which the thread's hold ends */
 	uint16_t seen[PLACES], watched[PLACES], accessed[PLACES];
 } chaos;
 
@@ -85,7 +88,7 @@ void chaos_let_go(uint32_t ordinal)
 	chaos.held[ordinal] = 0;
 }
 
-/* From 1 to 2^(n-1), small numbers as likely as large ones. */
+/* Draws a number from 1 to 2^(n-1), small numbers as likely as large ones. */
 static uint32_t any_size(uint32_t n)
 {
 	return 1 + chaos_random(1u << chaos_random(n));
@@ -147,7 +150,7 @@ void chaos_init(uint64_t seed)
 	}
 }
 
-/* Is pc near the caller: both in the program's code, or both in code of a library, as far as one can tell? */
+/* Is pc near the caller, as far as can be told: both in the program's code, or both in a library's? */
 static int is_near(uint64_t pc, uint64_t caller)
 {
 	if (chaos_in_text(caller))
@@ -197,15 +200,15 @@ static uint32_t times(uint16_t *seen, uint64_t key)
 	return *seen;
 }
 
-/* True with probability 1/first at the first time (n is 1), then 1/(3 first), 1/(6 first), 1/(10 first) ... */
+/* True with probability 1/first the first time (n is 1), then 1/(3 first), 1/(6 first), 1/(10 first) ... */
 static int one_in(uint32_t first, uint32_t n)
 {
 	return chaos_random(first * n * (n + 1) / 2) == 0;
 }
 
 /*
- * The owner is at a place where it has not been before: reports its callers to the breakpoints. If it is in a library,
- * also the program's code that called that, however deep the calls are.
+ * If the owner is at a place where it has not been before, reports its callers to the breakpoints. For a place in a
+ * library, also the program's code that called the library, however deep the calls are.
  */
 static void see(const struct thr *t)
 {
@@ -227,7 +230,7 @@ static void see(const struct thr *t)
 	}
 }
 
-/* How often has it been at this place? */
+/* How often has the thread been at this place? */
 static uint32_t comes(const struct thr *t, int before)
 {
 	uint32_t n = times(chaos.seen, (t->caller * 2 + (uint64_t)before) ^ callers(t));
@@ -239,7 +242,10 @@ static uint32_t comes(const struct thr *t, int before)
 	return n;
 }
 
-/* Is it time for another thread? The owner, or those that take turns, may poll for what a held thread is to do. */
+/*
+ * Should another thread get the turn? The owner, or the threads that take turns, may be polling for something that a
+ * held thread is to do.
+ */
 static int only_polls(void)
 {
 	uint64_t n = chaos.events - chaos.news;
@@ -260,7 +266,7 @@ int chaos_due(struct thr *t, int before)
 	return 1;
 }
 
-/* Those that are not held. */
+/* Moves the threads that are not held to *free; returns their number. */
 static uint32_t sort_out(const uint32_t *waiting, uint32_t n, uint32_t *free)
 {
 	uint32_t count = 0;
@@ -282,7 +288,7 @@ static uint32_t first_over(const uint32_t *waiting, uint32_t n)
 	return best;
 }
 
-/* Will a thread that sleeps be due before that many events? */
+/* Will a sleeping thread be due within that many events? */
 static int sleeper_before(uint64_t events)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
@@ -291,7 +297,7 @@ static int sleeper_before(uint64_t events)
 	return 0;
 }
 
-/* All are held: chooses the one whose hold ends first, or nobody, if a sleeper is due before that. */
+/* All waiting threads are held: chooses the one whose hold ends first, or none, if a sleeper is due before that. */
 static uint32_t first_of_all(uint32_t owner, const uint32_t *waiting, uint32_t n)
 {
 	uint32_t best = first_over(waiting, n), who = waiting[best];
@@ -327,7 +333,7 @@ uint32_t chaos_yield(const uint32_t *waiting, uint32_t n)
 	return first_over(waiting, n);
 }
 
-/* May a thread come back by itself? */
+/* Can a thread that does not wait for the turn come back without the others? */
 static int others_wait(void)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)

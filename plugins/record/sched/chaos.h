@@ -16,7 +16,7 @@
  */
 struct split {
 	uint64_t at, bytes; /* address and size of the operand; bytes 0: the instruction is not divided */
-	uint64_t value; /* that it has read */
+	uint64_t value; /* the value that the instruction has read */
 };
 
 /*
@@ -32,8 +32,10 @@ struct chaos_ops {
 	int (*holds)(uint32_t ordinal); /* hot_holds() */
 	int (*runs)(const struct thr *t); /* step_runs() */
 	void (*page)(const struct thr *t, const uint8_t *cur); /* hot_page() */
-	/* A thread is interrupted. In this order: before it gives up the turn, when it has it again, before the program
-	 * goes on. */
+	/*
+	 * Called when a thread is interrupted, in this order: before it gives up the turn, when it has the turn again,
+	 * before the program goes on.
+	 */
 	void (*look)(struct split *s, const ucontext_t *uc); /* split_look() */
 	void (*write)(struct thr *t, struct split *s); /* split_write() */
 	void (*resumes)(const struct thr *t, ucontext_t *uc); /* hot_resumes() */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chaos_settle.c: which threads will soon ask for the turn? See chaos.h. A thread that was woken, or is ending, asks
- * for the turn some time later, or wakes another one. A decision before that would depend on how long this takes.
+ * for the turn, or wakes another thread, some time later. A decision made before that would depend on how long it
+ * takes.
  */
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/sched/chaos.h"
 
 #define TRIES 3000
-#define FEW_TRIES 20 /* after a time when not all came */
-#define UNSURE 20 /* looks at one that sleeps where no call of the program does */
+#define FEW_TRIES 20 /* after a time when some did not come */
+#define UNSURE 20 /* checks of a thread that sleeps where no call of the program does */
 #define PAUSE_NS 20000l
 
-static int tired; /* a thread runs in a call for long, or was not made */
+static int tired; /* a thread has been running in a call for long, or was not created */
 
 static int is_gone(struct thr *x)
 {
@@ -21,7 +22,7 @@ static int is_gone(struct thr *x)
 	return x->chaos.gone;
 }
 
-/* tries: looks so far */
+/* tries: checks so far */
 static int is_settled(struct thr *x, int tries)
 {
 	if (__atomic_load_n(&x->gil.queued, __ATOMIC_ACQUIRE))

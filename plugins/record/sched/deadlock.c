@@ -13,10 +13,10 @@
 #include "record/core/util.h"
 #include "record/store/log.h"
 
-#define LOOKS 3000 /* at one that was woken, and does not wait any more or again */
+#define LOOKS 3000 /* checks of a thread that was woken, and neither runs on nor waits again */
 #define PAUSE_NS 20000l
-#define ROBUST 16 /* in a mutex's kind, of glibc */
-#define KIND 3 /* the same: normal, recursive, error-checking */
+#define ROBUST 16 /* bits of a mutex's kind in glibc */
+#define KIND 3 /* bits of a mutex's kind in glibc: normal, recursive, error-checking */
 #define TELL_MOST 16u /* threads */
 
 static const char *const things[] = {
@@ -28,8 +28,9 @@ static const char *const things[] = {
 /* ---- is it one? ---- */
 
 /*
- * The word that x sleeps for, as the kernel says it ("202 0xADDRESS ..."); 0: it does not sleep, or it is not known.
- * Between its waking and its coming to a processor the kernel still says so, but that it does not sleep.
+ * The address of the word that x sleeps for, as /proc says it ("202 0xADDRESS ..."); 0: it does not sleep, or that is
+ * not known. After a thread was woken, until it gets a processor, the kernel still gives the address, but not the state
+ * of a sleeping thread.
  */
 static uint64_t sleeps_for(const struct thr *x)
 {
@@ -44,7 +45,7 @@ static uint64_t sleeps_for(const struct thr *x)
 	return __builtin_memcmp(text, futex, sizeof(futex) - 1) || task_state(x) != 'S' ? 0 : parse_number(&s, 16);
 }
 
-/* The process's first thread stays, as a zombie. */
+/* The process's first thread remains as a zombie. */
 static int has_ended(struct thr *x)
 {
 	char state;
@@ -58,13 +59,13 @@ static int has_ended(struct thr *x)
 
 enum look { GOES_ON, IS_WOKEN, WAITS };
 
-/* What t ends, or gives before it waits: x waits for that. */
+/* Does x wait for what t provides by ending, or releases before it waits? */
 static int is_given(const struct thr *x, uint64_t word, const struct thr *t)
 {
 	const pthread_mutex_t *m = x->waits[0];
 
 	if (t->internal)
-		return word == (uint64_t)t->waits[1]; /* a condition's wait gives the mutex first */
+		return word == (uint64_t)t->waits[1]; /* a wait for a condition releases the mutex first */
 	if (x->internal == WAIT_JOIN)
 		return !m || x->waits[0] == t;
 	return x->internal == WAIT_MUTEX && m->__data.__kind & ROBUST;
@@ -77,7 +78,7 @@ static enum look look_at(struct thr *x, const struct thr *t)
 	if (x == t || !x->tid || has_ended(x))
 		return x->chaos.coming ? GOES_ON : WAITS;
 	if (x->exited)
-		return IS_WOKEN; /* it ends, which another one may wait for */
+		return IS_WOKEN; /* t ends, and another thread may wait for that */
 	if (!x->internal || x->gil.queued || x->own_process)
 		return GOES_ON;
 	word = x->blocking ? sleeps_for(x) : 0;
@@ -99,7 +100,7 @@ static enum look look_at_all(const struct thr *t)
 	return all;
 }
 
-/* libc answers EDEADLK, or EPERM */
+/* Will libc refuse the wait, with EDEADLK or EPERM? */
 static int is_refused(const struct thr *t)
 {
 	const pthread_mutex_t *m = t->waits[t->internal == WAIT_COND];
@@ -119,8 +120,9 @@ static int is_refused(const struct thr *t)
 	}
 }
 
-/* A thread that waits for a condition gives up the mutex some time after the turn: t has seen that it was not free, and
- * now it is.
+/*
+ * A thread that waits for a condition releases the mutex some time after it has released the turn. Has the mutex that t
+ * found taken been released since?
  */
 static int is_free(const struct thr *t)
 {
@@ -137,7 +139,7 @@ static int is_deadlock(const struct thr *t, int (*others_wait)(const struct thr 
 		return 0;
 	for (int i = 0; i < LOOKS && (all = look_at_all(t)) == IS_WOKEN; i++)
 		raw2(SYS_nanosleep, pause, 0);
-	/* the second time: one that was seen asleep may have been woken by one that was seen later */
+	/* a second look, since a thread that was found asleep may have been woken by one that was looked at later */
 	return all == WAITS && look_at_all(t) == WAITS && !others_wait(t) && !is_free(t);
 }
 
@@ -178,7 +180,7 @@ static void tell(const struct thr *x)
 	note(RLOG_NOTE_DEADLOCK, x->ordinal, text);
 }
 
-/* May anything from outside change it? */
+/* Can a signal handler of the program's change it? */
 static int has_handlers(void)
 {
 	for (int sig = 1; sig <= 64; sig++)

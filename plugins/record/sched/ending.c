@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ending.c: recording one thread at a time: when one has ended, the next one goes on only when the kernel is done with
- * it, as in a replay (wait_dying() in turn.c). Otherwise it would depend on timing which stack libc takes for the next
- * thread that it makes for itself: it reuses a stack whose thread has ended, the one that was released last.
+ * ending.c: recording one thread at a time: when a thread has ended, the next one goes on only when the kernel is done
+ * with it, as in a replay (wait_dying() in turn.c). Otherwise timing would decide which stack libc takes for the next
+ * thread that it creates: libc reuses the stack of an ended thread that was released last.
  */
 #include "record/core/state.h"
 #include "record/sched/deadlock.h"
 
 #define LOOKS 5000u
-#define PAUSE_NS 100000l /* who ends may need a lock of libc's that the next one has: not for ever */
-#define SOON 20u /* looks: mostly it is gone by then */
+/* the ending thread may need a lock of libc's that the next thread has, so the wait is limited */
+#define PAUSE_NS 100000l
+#define SOON 20u /* checks without a pause: mostly the thread is gone by then */
 
-static int ending; /* TID; 0: nobody */
+static int ending; /* TID; 0: no thread ends */
 
 void ending_begin(const struct thr *t)
 {
-	if (t->tid != (int)raw0(SYS_getpid)) /* that one stays, as a zombie */
+	if (t->tid != (int)raw0(SYS_getpid)) /* the first thread remains as a zombie */
 		__atomic_store_n(&ending, t->tid, __ATOMIC_RELEASE);
 }
 

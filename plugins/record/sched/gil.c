@@ -24,16 +24,18 @@
 #include <time.h>
 
 #define SLICE_HZ 1000u /* slices a second */
-#define SLICE_LOOKS 64u /* at the clock */
+#define SLICE_LOOKS 64u /* events between two readings of the clock */
 #define SLICE_COUNTED 500u /* stamps, where they are a counter */
-#define PATIENCE_MAX 100000000l /* ns without an event: a spin-wait; less while there are many */
+/* ns without an event that may be a spin-wait; less while there are many of them */
+#define PATIENCE_MAX 100000000l
 #define PATIENCE_MIN 5000000l
-#define PATIENCE_CHAOS 50000000l /* always: the schedule is not to depend on the time */
+/* the same with chaos, always: the schedule is not to depend on the time */
+#define PATIENCE_CHAOS 50000000l
 #define LOOK_CHAOS 1000000l /* ns; only the round in which a spin is interrupted depends on the time */
-#define LOOK_MIN 250000l /* ns: is it a spin-wait for certain? */
+#define LOOK_MIN 250000l /* ns: least time between two checks for a spin-wait */
 #define LOOKS_MIN 8
 #define CALM_TURNS 32u
-#define COMPUTE_TURNS 16 /* at most, that threads get to end a computation */
+#define COMPUTE_TURNS 16 /* how often threads may run, at most, to end their computations */
 
 static struct gil {
 	uint32_t lock; /* futex: 0 free, 1 taken, 2 taken and waited for; guards the rest */
@@ -44,10 +46,10 @@ static struct gil {
 	int idle; /* chaos: nobody runs, though a thread waits */
 	int computes; /* see gil_lets_compute() */
 	uint64_t slice_end; /* a stamp */
-	uint64_t slice_start, slice_cpu; /* its stamp; its owner's CPU time in ns */
+	uint64_t slice_start, slice_cpu; /* the stamp of its beginning; its owner's CPU time then, in ns */
 	long patience; /* ns */
-	uint64_t turns; /* how often it changed hands */
-	uint64_t seen_turns; /* the watchdog's last look */
+	uint64_t turns; /* how often the gil was handed over */
+	uint64_t seen_turns; /* `turns` at the watchdog's last look */
 	const uint8_t *seen_cur;
 } gil;
 
@@ -112,7 +114,7 @@ static struct thr *unlink_after(uint32_t prev)
 	return t;
 }
 
-/* Chaos: in the order of their numbers: in which order they came may be chance. */
+/* Chaos: the waiting threads, in the order of their ordinals, since the order in which they came may be chance. */
 static uint32_t list_waiting(uint32_t *waiting)
 {
 	uint32_t n = 0, i;
@@ -141,7 +143,7 @@ static void give(struct thr *to)
 	raw_futex_wake(&to->gil.go, 1);
 }
 
-/* Chaos: to this one of those that wait, or to nobody for a while. */
+/* Chaos: gives the gil to one of the waiting threads, or to none for a while. */
 static void give_chosen(const uint32_t *waiting, uint32_t i)
 {
 	gil.idle = i == CHAOS_NOBODY;
@@ -151,7 +153,7 @@ static void give_chosen(const uint32_t *waiting, uint32_t i)
 		give(unlink_thread(waiting[i]));
 }
 
-/* Chaos: nobody runs: a thread has come, or the time is over. */
+/* Chaos: none runs, but now a thread has come, or the time is over. */
 static void give_again(void)
 {
 	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting);
@@ -160,7 +162,7 @@ static void give_again(void)
 	give_chosen(waiting, chaos_idled(waiting, n));
 }
 
-/* Hands the gil to a waiting thread, or to nobody. With the lock held. */
+/* Hands the gil to a waiting thread, or to none. The caller holds the lock. */
 static void hand_over(void)
 {
 	uint32_t waiting[CHAOS_CHOICE], n;
@@ -181,7 +183,7 @@ static void hand_over(void)
 	give_chosen(waiting, chaos_next(waiting, n));
 }
 
-/* Chaos: the same where the owner could go on. 1: it does. */
+/* Chaos: the same where the owner could go on. 1: the owner keeps the gil. */
 static int hand_over_or_stay(int yields)
 {
 	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting), i;
@@ -195,8 +197,8 @@ static int hand_over_or_stay(int yields)
 }
 
 /*
- * Has the owner made no event since the last look? The last one that came looks: it is awake. patient: for so long that
- * it is interrupted in any case, else only if it spins.
+ * Has the owner made no event since the last look? The last thread that came looks: it is awake. patient: the owner has
+ * run long enough to be interrupted in any case; else it is interrupted only if it spins.
  */
 static int watchdog(struct thr *t, int patient)
 {
@@ -205,7 +207,8 @@ static int watchdog(struct thr *t, int patient)
 
 	gil_lock();
 	o = &G.thr[gil.owner];
-	if (gil.owner && o->own_process && process_is_dead((uint32_t)o->tid)) { /* killed by itself, see adopt.c */
+	/* that process was killed, but not this one: see adopt.c */
+	if (gil.owner && o->own_process && process_is_dead((uint32_t)o->tid)) {
 		hand_over();
 		gil_unlock();
 		return 0;
@@ -228,7 +231,7 @@ static int watchdog(struct thr *t, int patient)
 	return same;
 }
 
-/* Chaos: is it still so that nobody runs? */
+/* Chaos: a thread has come, and gets the gil if none runs. */
 static void come(void)
 {
 	gil_lock();
@@ -237,7 +240,7 @@ static void come(void)
 	gil_unlock();
 }
 
-/* Chaos: nobody has run for long enough. */
+/* Chaos: none has run for long enough. */
 static void end_idling(void)
 {
 	if (gil.idle)
@@ -249,8 +252,10 @@ static int is_last(const struct thr *t)
 	return __atomic_load_n(&gil.last, __ATOMIC_RELAXED) == t->ordinal;
 }
 
-/* Often at first, since who spins does so from the start. waited: for how long the owner has made no event, as far as
- * that was seen. */
+/*
+ * How long to wait until the next look. It is short at first, since a thread that spins does so from the start. waited:
+ * for how long the owner has made no event, as far as was seen.
+ */
 static long next_look(const struct thr *t, long waited)
 {
 	long left = gil.patience - waited;
@@ -313,7 +318,7 @@ void gil_acquire(struct thr *t)
 	enqueue(t);
 	gil_unlock();
 	if (chaos() && !gil.owner) {
-		/* all those that were woken come: not the first of them */
+		/* not the first of the woken threads is to decide: waits for all of them */
 		chaos_settle(t);
 		come();
 	}
@@ -384,7 +389,7 @@ int gil_lets_compute(void)
 
 int gil_lets_create(struct thr *t)
 {
-	/* the new thread is not to be faster than the one that made it, or not, by chance */
+	/* whether the new thread or the one that created it is faster must not depend on chance */
 	if (chaos() && !__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED))
 		return 0;
 	gil_release(t);
@@ -397,7 +402,7 @@ void gil_created(const struct thr *c)
 		chaos_await(c);
 }
 
-/* No other thread waits, but perhaps another process. */
+/* No other thread of this process waits, but perhaps another process does. */
 static void switch_process(struct thr *t)
 {
 	if (!gil_group.wanted())
@@ -412,7 +417,7 @@ void gil_sleeps(struct thr *t, uint64_t ns)
 		chaos_sleeps(t, ns);
 }
 
-/* Chaos: with others waiting, or perhaps about to. */
+/* Chaos: decides who runs, when others wait or may be about to. */
 static void decide(struct thr *t, int yields)
 {
 	int stays;
@@ -431,7 +436,7 @@ static void decide(struct thr *t, int yields)
 		wait_go(t);
 }
 
-/* To another one, if there is one. */
+/* Hands the gil to another thread, if one waits. */
 static void switch_now(struct thr *t)
 {
 	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED)) {
@@ -443,7 +448,7 @@ static void switch_now(struct thr *t)
 		gil_unlock();
 		return;
 	}
-	/* not by hand_over with this thread queued: a switch to itself is none */
+	/* hand_over must not find this thread in the queue: a switch to itself is none */
 	hand_over();
 	enqueue(t);
 	gil_unlock();
@@ -544,7 +549,7 @@ void gil_init(struct thr *t)
 	new_slice();
 }
 
-/* ---- who spins without events ---- */
+/* ---- threads that spin without events ---- */
 
 int gil_wanted(const struct thr *t)
 {

@@ -12,17 +12,17 @@
 #include <time.h>
 
 /*
- * When a short wait of a thread has expired while another thread runs, the thread will perhaps ask the other one to
- * give way by writing to memory alone (as interpreters with a lock of their own do). The log does not show where the
- * other thread sees that, unless one thread runs at a time from here on.
+ * When a short wait of a thread has expired while another thread runs, the thread may ask the other one to give way by
+ * writing to memory alone, as interpreters with a lock of their own do. The log shows where the other thread sees that
+ * only if one thread runs at a time from here on.
  */
 #define SHORT_WAIT_US 20000u
 #define STOP_TRIES 500
 #define STOP_NS 200000l
 #define STOP_POKE 10
-#define STARVED_TRIES 10000 /* after these, while one waits for a processor */
+#define STARVED_TRIES 10000 /* further tries after STOP_TRIES, while a thread waits for a processor */
 
-/* In the program's code; with in_shim, also in a wrapper, but not in a call that may wait. */
+/* Does x run the program's code? With in_shim, also a wrapper's, but not a call that may wait. */
 static int runs(const struct thr *x, int in_shim)
 {
 	return x->tid && !x->exited && (!x->depth || (in_shim && !x->blocking));
@@ -37,8 +37,8 @@ static int others_run(const struct thr *t, int in_shim)
 }
 
 /*
- * Was the wait until *end (on whichever clock) asked to be short? How long it took does not say: a busy machine makes
- * it longer.
+ * Was the wait until *end (on whichever clock) meant to be short? Its length does not say: on a busy machine it takes
+ * longer.
  */
 static int was_short(const struct thr *t, const struct timespec *end)
 {
@@ -92,7 +92,7 @@ static void start_serial(struct thr *t)
 	tsc_begin(t);
 	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
 	/*
-	 * all others stop at the end of their next event; a thread that makes none is interrupted, or runs on for a
+	 * all other threads stop at the end of their next event; one that makes none is interrupted, or runs on for a
 	 * while
 	 */
 	for (int i = 0; i < STOP_TRIES + STARVED_TRIES && others_run(t, 0); i++) {
@@ -134,7 +134,7 @@ void gil_start_replay(struct thr *t)
 
 void gil_join(struct thr *t)
 {
-	/* Not a YIELD: a replay takes that at the thread's next event only, after the program's code up to there. */
+	/* no YIELD: a replay would take it at the thread's next event only, after the program's code up to there */
 	if (!t->clean)
 		ev(t, RLOG_CALL, 0, RLOG_CALL_JOINS, 0);
 	gil_acquire(t);

@@ -34,7 +34,7 @@
 
 #define NEAR 64 /* bytes from the number to the instruction */
 
-/* Runtimes whose locks the recorder wraps. */
+/* Libraries whose locks the recorder wraps. */
 static const char *const wrapped[] = {"libc.so.6", "ld-linux-x86-64.so.2", "libstdc++.so.6", RLOG_SHIM_NAME};
 /* What libstdc++ has for its users, whose atomics are inlined: std::future and the like */
 static const char atomic_futex[] = "_ZNSt28__atomic_futex_unsigned_base";
@@ -62,7 +62,10 @@ static int is_wrapped(const char *path)
 	return 0;
 }
 
-/* Symbols that an object takes from others come before those that it has, which alone are hashed. */
+/*
+ * Does the object import the symbol? Imported symbols come before the defined ones in the table, and only the latter
+ * are hashed.
+ */
 static int imports(const struct link_map *m, const char *name, size_t n)
 {
 	const ElfW(Sym) *sym = 0;
@@ -131,10 +134,10 @@ static int object_has_locks(const struct link_map *m)
 
 static const char *find(void)
 {
-	static const struct link_map *seen; /* the last one of an earlier look */
+	static const struct link_map *seen; /* the last object of an earlier look */
 	const struct link_map *m = seen ? seen->l_next : _r_debug.r_map;
 
-	/* after a dlclose it may be gone: then from the start */
+	/* it may have been unloaded since: then looks from the start */
 	for (const struct link_map *x = _r_debug.r_map; seen && x != seen; x = x->l_next)
 		if (!x) {
 			m = _r_debug.r_map;
@@ -181,10 +184,10 @@ void own_locks_look(struct thr *t)
 	gil_start_now(t);
 }
 
-/* The text of libc, whose locks make no events of their own, but its function syscall(). */
+/* Is pc in libc's text, whose locks make no events of their own, but not in its function syscall()? */
 static int in_libc(uint64_t pc)
 {
-	static uint64_t lo, hi; /* lo is set last: other threads look, too */
+	static uint64_t lo, hi; /* lo is written last, since other threads read it */
 	uint64_t fn = (uint64_t)REAL(syscall);
 
 	if (!__atomic_load_n(&lo, __ATOMIC_ACQUIRE)) {
@@ -211,7 +214,7 @@ void own_locks_futex(struct thr *t)
 {
 	char text[232], *p;
 
-	/* in a replay too: the record that may come next is another call's, which starts it later */
+	/* in a replay as well: the next record may be another call's, by which serial recording starts later */
 	if (!G.mt || in_libc(t->caller))
 		return;
 	if (G.mode == SHIM_REPLAY) {

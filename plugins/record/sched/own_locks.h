@@ -5,9 +5,9 @@
 
 #include "record/core/state.h"
 
-/* Goes over to serial if a library or the program, or one loaded since the last look, has locks of its own. */
+/* Goes over to serial if an object that was loaded since the last look has locks of its own. */
 void own_locks_look(struct thr *t);
-/* The same at a futex call that is not libc's own. */
+/* The same at a call of futex, unless libc itself made it. */
 void own_locks_futex(struct thr *t);
 
 #endif

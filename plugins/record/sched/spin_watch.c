@@ -13,9 +13,11 @@
 #define WATCH_NS 4000000u /* a thread without an event for this time is examined; least time between two searches */
 #define WATCH_MOST_NS 256000000u /* most time between two searches */
 #define LOOK_NS 50000l
-#define ANSWER_LOOKS 400 /* LOOK_NS each: a thread that sleeps in the kernel may not be woken by the signal */
+/* of LOOK_NS each: a thread that sleeps in the kernel may not be woken by the signal */
+#define ANSWER_LOOKS 400
 #define STARVED_LOOK_NS 1000000l
-#define STARVED_LOOKS 2000 /* STARVED_LOOK_NS each, after those: for a thread that waits for a processor */
+/* of STARVED_LOOK_NS each, after those: for a thread that waits for a processor */
+#define STARVED_LOOKS 2000
 
 int threads_alone(const struct thr *t)
 {
@@ -74,8 +76,10 @@ static void await_answer(const struct thr *x, int *looks)
 		raw2(SYS_nanosleep, longer, 0);
 }
 
-/* Asks those that have made no event for a while whether they spin (interrupt.c); more and more rarely, while none of
- * them does. */
+/*
+ * Asks the threads that have made no event for a while whether they spin (interrupt.c); less and less often, as long as
+ * none does.
+ */
 static void watch_others(const struct thr *t)
 {
 	static uint64_t next, every_ns = WATCH_NS;

@@ -16,8 +16,8 @@ void waits_tell(void); /* says outside where this process keeps what its threads
 void cs_pause(struct thr *t); /* recording in parallel, with the turn of cs.c: before a call that may wait */
 
 /*
- * Replay: from where an acquire waits for its turn until it has it, for those who look at a position: the object tells
- * whether it waits for that, too. limited: as WAIT_LIMITED says.
+ * Replay: shows what an acquire waits for, from the beginning of its wait for its turn to the end, to the worker that
+ * looks at a position: the thread may also wait for the object there. limited: as WAIT_LIMITED says.
  */
 static inline void wait_is_shown(struct thr *t, const void *obj, enum wait_kind kind, int limited)
 {
@@ -36,7 +36,10 @@ static inline void wait_was_shown(struct thr *t)
 		t->internal = 0;
 }
 
-/* Before wait_begin: for what. kind: WAIT_OTHER with a time limit. A thread's end: obj is its struct thr, or NULL. */
+/*
+ * Before wait_begin: what the thread will wait for. kind: WAIT_OTHER with a time limit. For a thread's end, obj is its
+ * struct thr, or NULL.
+ */
 static inline void wait_of(struct thr *t, const void *obj, enum wait_kind kind)
 {
 	if (unlikely(!G.waits_told))
@@ -46,9 +49,9 @@ static inline void wait_of(struct thr *t, const void *obj, enum wait_kind kind)
 }
 
 /*
- * Before wait_begin, recording in parallel: the object is not free. A record says so, so that a replay shows the thread
- * in this call for as long as it waits, also when the recording ends meanwhile. One thread at a time, and with the turn
- * of cs.c, a wait has that record in any case.
+ * Before wait_begin, recording in parallel: the object is not free. Writes a record of that, so that a replay shows the
+ * thread in this call for as long as it waits, even if the recording ends meanwhile. In serial recordings, and with the
+ * turn of cs.c, a wait has such a record in any case.
  */
 static inline void wait_is_seen(struct thr *t)
 {
@@ -57,8 +60,8 @@ static inline void wait_is_seen(struct thr *t)
 }
 
 /*
- * Recording: from here on a handler runs at once, and writes its records where it interrupts: so those of signals that
- * wait are written while others still queue.
+ * Recording: from here on, a signal handler runs at once, and writes its records where it interrupts. So the records of
+ * handlers of waiting signals are written while others still queue.
  */
 static inline void wait_lets_signals_in(struct thr *t)
 {
@@ -83,7 +86,7 @@ static inline void wait_begin_event(struct thr *t)
 	wait_lets_signals_in(t);
 }
 
-/* The same in an acquire, whose record comes after the wait. */
+/* The same in an acquire, whose record is written after the wait. */
 static inline void wait_begin(struct thr *t)
 {
 	t->clean = 0;
