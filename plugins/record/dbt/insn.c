@@ -102,7 +102,7 @@ static void immediate(struct reading *r, struct insn *i, unsigned n)
 	r->at += n;
 }
 
-/* The bytes after a VEX or EVEX prefix, whose opcode stands at op_at. */
+/* Reads the bytes after a VEX or EVEX prefix, with the opcode at op_at. Returns the letter of what follows. */
 static char vector_form(const struct reading *r, const struct insn *i)
 {
 	if (r->map == MAP_0F3A)
@@ -126,7 +126,7 @@ static char vector(struct reading *r, struct insn *i)
 	return vector_form(r, i);
 }
 
-/* Reads the opcode; what follows it. */
+/* Reads the opcode. Returns the letter of what follows. */
 static char opcode(struct reading *r, struct insn *i)
 {
 	uint8_t c = r->p[r->at];
@@ -196,7 +196,7 @@ static void operands(struct reading *r, struct insn *i, char form)
 	}
 }
 
-/* FF and C7, where the middle of ModRM says more. */
+/* The kind of FF and C7, for which the middle field of ModRM decides. */
 static enum insn_kind by_modrm(const struct reading *r, const struct insn *i)
 {
 	unsigned m = r->p[i->modrm_at], middle = m >> 3 & 7;
@@ -247,7 +247,9 @@ void insn_decode(const uint8_t *p, struct insn *i)
 
 /* ---- what it accesses ---- */
 
-/* lea, nop and prefetches name memory, and do not touch it; neither do those that jump by what stands there. */
+/*
+ * Does it access the memory that its operand names? lea, nop and prefetches do not; nor do jumps through memory count.
+ */
 static int touches(const uint8_t *p, const struct insn *i)
 {
 	int two = i->op_at && p[i->op_at - 1] == 0x0f;
@@ -319,7 +321,7 @@ int insn_stepped(int si_code, uint64_t flags, const uint8_t *last)
 	return si_code == TRAP_HWBKPT_ || (si_code == TRAP_BRKPT_ && !(last && *last == INT1));
 }
 
-/* An int3 has another si_code; when the program steps itself, the trap flag is set. */
+/* The si_code of an int3 differs; when the program steps itself, the trap flag is set. */
 int insn_stray_trap(int si_code, uint64_t flags, uint8_t before)
 {
 	return si_code == TRAP_BRKPT_ && !(flags & FLAG_TRACE) && before != INT1;

@@ -14,7 +14,7 @@ enum insn_kind {
 	INSN_RET,
 	INSN_JMP_BY, /* through a register or memory */
 	INSN_CALL_BY,
-	INSN_STOP, /* a system call, a trap, or not known */
+	INSN_STOP, /* a system call, a trap, or an unknown instruction */
 };
 
 struct insn {
@@ -28,23 +28,25 @@ struct insn {
 	uint8_t op_at, modrm_at;
 	uint8_t rip_at; /* 4 bytes: distance of a RIP-relative operand */
 	uint8_t imm_at, imm_len;
-	uint64_t target; /* of JCC, LOOP, JMP and CALL; RET: bytes that it takes off the stack besides */
+	/* of JCC, LOOP, JMP and CALL; for RET: bytes that it removes from the stack besides the return address */
+	uint64_t target;
 };
 
-/* Decodes what stands at p, as if it were to run there. It must be readable; an invalid one is a STOP. */
+/* Decodes the instruction at p, as if it ran there. The memory must be readable; an invalid instruction is a STOP. */
 void insn_decode(const uint8_t *p, struct insn *i);
 
-/* Where its operand lies, which is relative to RIP: rip_at is not 0. */
+/* The address of its RIP-relative operand; rip_at is not 0. */
 uint64_t insn_rip_target(const uint8_t *p, const struct insn *i);
 /* X (2) and B (1) of REX, VEX or EVEX: they extend the index and the base of the operand in memory. */
 uint8_t insn_extension(const uint8_t *p, const struct insn *i);
 /*
- * The address of its operand in memory, 0: it reads and writes none, or a thread's own (by FS or GS). reg: as the
- * processor numbers them, from rax to r15. Not for those whose registers are vectors (gathers), nor what stands in no
- * ModRM byte. 0, too: with EVEX, whose displacement of one byte is a number of operands.
+ * The address of its operand in memory. 0: it reads and writes none, or only memory that is relative to FS or GS. reg:
+ * the registers as the processor numbers them, from rax to r15. 0 as well: operands whose registers are vectors
+ * (gathers), those that no ModRM byte names, and, with EVEX, those with a displacement of one byte, which is a number
+ * of operands.
  */
 uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *reg);
-/* Can it write to memory? 0: certainly not. Of calls: they do. */
+/* Can it write to memory? 0: certainly not. Calls do. */
 int insn_may_write(const uint8_t *p, const struct insn *i);
 
 /*
@@ -54,8 +56,8 @@ int insn_may_write(const uint8_t *p, const struct insn *i);
  */
 int insn_stepped(int si_code, uint64_t flags, const uint8_t *last);
 /*
- * Does such a SIGTRAP come late, from a step that has been given up, or from a breakpoint whose bit in DR6 is lost? Not
- * so if the program steps itself, or has executed int1 or int3. before: the byte in front of the address. It can be
+ * Does such a SIGTRAP come late, from a step that was given up, or from a breakpoint whose bit in DR6 is lost? No, if
+ * the program steps itself, or has executed int1 or int3. before: the byte before the address. The signal can be
  * dropped: a breakpoint is hit again.
  */
 int insn_stray_trap(int si_code, uint64_t flags, uint8_t before);

@@ -36,7 +36,7 @@ static unsigned middle(const uint8_t *p, const struct insn *i)
 	return p[i->modrm_at] >> 3 & 7;
 }
 
-/* The map of opcodes of one byte. */
+/* Opcodes of one byte. */
 static unsigned of_one_byte(const uint8_t *p, const struct insn *i)
 {
 	unsigned n = insn_number_bytes(p, i), odd = i->op & 1 ? n : 1;
@@ -67,7 +67,7 @@ static unsigned of_one_byte(const uint8_t *p, const struct insn *i)
 	}
 }
 
-/* Opcodes of a map, and the bytes of their operand by the prefix. The first row with the opcode counts. */
+/* Opcodes of a map, and the size of their operand by prefix. The first row with the opcode counts. */
 struct sizes {
 	uint8_t first, last;
 	uint8_t by_prefix[4]; /* INSN_PP_NONE, 66, F3, F2 */
@@ -190,7 +190,7 @@ static const struct sizes evex[] = {
 	{0x7f, 0x7f, {0, ALL, ALL, ALL}}, {0xe7, 0xe7, {0, ALL, 0, 0}},	  {0x00, 0xff, {0, 0, 0, 0}},
 };
 
-/* After EVEX, without opmask, broadcast, and a displacement that is scaled. */
+/* After EVEX, without opmask, broadcast and scaled displacement. */
 static unsigned of_evex(const uint8_t *p, const struct insn *i)
 {
 	uint8_t last = p[i->op_at - 1];
@@ -285,13 +285,13 @@ enum insn_way insn_operand_way(const uint8_t *p, const struct insn *i)
 		return way_of_two_bytes(p, i);
 	if (!i->vex && i->map == 0)
 		return way_of_one_byte(p, i);
-	return INSN_READS; /* maps 0f38 and 0f3a, of which only such ones have known bytes */
+	return INSN_READS; /* of maps 0f38 and 0f3a, only instructions that read have a known size */
 }
 
 /* ---- flags ---- */
 
 /* Intel's manual, volume 1, appendix A. AND, OR, XOR and TEST leave AF undefined; processors clear it. */
-/* Of add, or, adc, sbb, and, sub, xor, cmp, by number. */
+/* of add, or, adc, sbb, and, sub, xor, cmp, numbered in this order */
 static enum insn_flags arithmetic(unsigned which)
 {
 	return which == 2 || which == 3 ? INSN_FLAGS_READ : INSN_FLAGS_SET;

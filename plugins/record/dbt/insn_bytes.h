@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * insn_bytes.h: how many bytes of memory an instruction accesses, and what it does to the flags, of those that are
- * executed often.
+ * insn_bytes.h: for instructions that are executed often: how many bytes of memory they access, and what they do to the
+ * flags.
  */
 #ifndef FRED_RECORD_INSN_BYTES_H
 #define FRED_RECORD_INSN_BYTES_H
@@ -17,24 +17,24 @@ enum insn_prefix { INSN_PP_NONE, INSN_PP_66, INSN_PP_F3, INSN_PP_F2 };
 #define LOCK_PREFIX 0xf0
 #define EVEX_BYTES 4 /* insn.vex of one with an EVEX prefix */
 
-/* A prefix of one byte; what VEX and EVEX have in them is none. */
+/* Has it that prefix of one byte? What VEX and EVEX imply does not count. */
 int insn_has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix);
-/* The one that chooses among instructions on vectors. */
+/* The prefix that selects among instructions on vectors. */
 enum insn_prefix insn_simd_prefix(const uint8_t *p, const struct insn *i);
-/* Of an operand that is a general register, unless it is a byte: 2, 4 or 8. */
+/* The size of an operand that is a general register, unless it is a byte: 2, 4 or 8. */
 unsigned insn_number_bytes(const uint8_t *p, const struct insn *i);
 /*
- * Of the operand in memory, at the address that its ModRM byte gives; 0: that is not known here. Its address is not
- * that of the ModRM byte, or not all of it is accessed: 0, too.
+ * The size of the operand in memory, at the address that the ModRM byte gives; 0: that is not known here, the address
+ * is another one, or not all of it is accessed.
  */
 unsigned insn_operand_bytes(const uint8_t *p, const struct insn *i);
-/* Of one whose bytes are known: does it read its operand, write it, or both? NOT_KNOWN: of atomic ones, too. */
+/* If the size is known: does it read its operand, write it, or both? NOT_KNOWN as well for atomic instructions. */
 enum insn_way { INSN_NOT_KNOWN, INSN_READS, INSN_WRITES, INSN_CHANGES };
 enum insn_way insn_operand_way(const uint8_t *p, const struct insn *i);
 
 /*
- * Of CF, PF, AF, ZF, SF and OF. READ: it may read some, or that is not known. LEFT: it reads none, but may leave some
- * as they are. SET: it reads none, and sets all.
+ * What it does with CF, PF, AF, ZF, SF and OF. READ: it may read some, or that is not known. LEFT: it reads none, but
+ * may leave some as they are. SET: it reads none, and sets all.
  */
 enum insn_flags { INSN_FLAGS_READ, INSN_FLAGS_LEFT, INSN_FLAGS_SET };
 enum insn_flags insn_flags_use(const uint8_t *p, const struct insn *i);

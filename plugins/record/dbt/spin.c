@@ -23,7 +23,7 @@
 #define NODES 64u
 #define INSN_MOST 16 /* bytes */
 #define FRAMES 6u
-#define NEAR_LOOP 192 /* bytes that a loop in the text goes back, at most */
+#define NEAR_LOOP 192 /* a loop in the text goes back by at most this many bytes */
 #define STACK_NEAR (1u << 20) /* bytes: of a frame */
 #define CALL_BYTES 5u /* of a call of an address */
 #define SHORT_LOOP 6u /* instructions */
@@ -37,7 +37,7 @@ struct node {
 	uint8_t next[2];
 };
 
-/* A function that is called in the loop, and where it returns to. 0: the loop's own. */
+/* A function that is called in the loop, and where it returns to. 0: the loop's own function. */
 struct frame {
 	const uint8_t *back;
 	uint8_t up;
@@ -47,8 +47,8 @@ struct loop {
 	struct node node[NODES];
 	struct frame frame[FRAMES];
 	unsigned n, nframes;
-	const uint8_t *lo, *hi; /* only in there; NULL: anywhere */
-	int frames_by_rbp; /* rbp points to the stack */
+	const uint8_t *lo, *hi; /* only code in this range is read; NULL: any code */
+	int frames_by_rbp; /* rbp is a frame pointer */
 };
 
 /* ---- the loop ---- */
@@ -72,13 +72,13 @@ static int find_frame(struct loop *l, const uint8_t *back, unsigned up)
 	return (int)l->nframes++;
 }
 
-/* What a jump leads to that is not taken may be anywhere, and so may what is taken for a return address. */
+/* A jump that is never taken may lead anywhere, and what is taken for a return address may be anything: is it code? */
 static int is_text(const uint8_t *at)
 {
 	return sys_mapped(at, INSN_MOST);
 }
 
-/* From node k on to this one. There may be too many: then the way ends here. */
+/* Adds an edge from node k to the code at `at`. If there are too many nodes, the way ends here. */
 static void lead(struct loop *l, unsigned k, const uint8_t *at, unsigned frame)
 {
 	int to = find_node(l, at, frame);
@@ -127,7 +127,7 @@ static void follow(struct loop *l, unsigned k)
 	}
 }
 
-/* All that may follow `at`, and of it what may come back there. 0: it is in no loop. */
+/* Finds what may follow `at`, and the part of it from which control may come back there. 0: it is in no loop. */
 static int find_loop(struct loop *l, const uint8_t *at)
 {
 	int more = 1, any = 0;
@@ -159,7 +159,7 @@ static int find_loop(struct loop *l, const uint8_t *at)
 
 struct sum {
 	unsigned flags, computed, varying;
-	int stack_varies; /* what is kept there */
+	int stack_varies; /* values that are kept on the stack vary */
 	int stack_stores;
 };
 
@@ -189,7 +189,7 @@ static void spread_one(struct loop *l, const struct effect *e, struct sum *s)
 		s->varying |= to;
 }
 
-/* Writes of a constant to the stack count as such of a varying value: they may be steps of a computation there. */
+/* A constant that is written to the stack counts as a varying value: it may be part of a computation there. */
 static void spread(struct loop *l, struct sum *s)
 {
 	for (int round = 0; round < 4; round++)
@@ -198,8 +198,10 @@ static void spread(struct loop *l, struct sum *s)
 	s->varying &= ~(1u << RSP);
 }
 
-/* Does this instruction leave in its register what each round leaves there? stays: registers that the loop leaves as
- * they are, or so. */
+/*
+ * Does this instruction leave the same value in its register in each round? stays: registers that the loop leaves as
+ * they are, or with the same value.
+ */
 static int is_same_each_round(struct loop *l, const struct effect *e, unsigned stays)
 {
 	if (e->flags & (READS | ATOMIC))
@@ -215,7 +217,7 @@ static unsigned moved_only_so(struct loop *l, unsigned reg, unsigned stays)
 	return reg;
 }
 
-/* The other way round, for certain: all registers vary but those of which it is known that they do not. */
+/* The strict form: all registers vary, except those that are known not to. */
 static void keep_certain(struct loop *l, struct sum *s)
 {
 	unsigned moved = 0, stays, before;
@@ -250,14 +252,14 @@ static struct sum add_up(struct loop *l, int strict)
 	return s;
 }
 
-/* Is it memory that is in the same place in each round, and that the loop itself does not change? */
+/* Is it memory that has the same address in each round, and that the loop itself does not change? */
 static int looks(struct loop *l, const struct effect *e, const struct sum *s)
 {
 	if (!(e->flags & READS) || (e->base & s->varying))
 		return 0;
 	if (e->flags & ATOMIC)
 		return 1;
-	/* a compiler keeps there what it has no register for */
+	/* a compiler keeps values there for which it has no register */
 	if ((e->flags & ON_STACK) && (s->computed || s->stack_stores))
 		return 0;
 	return !is_written(l, e->where);
@@ -271,7 +273,7 @@ static int any_looks(struct loop *l, const struct sum *s)
 	return 0;
 }
 
-/* All that it reads. */
+/* Does the loop read only such memory? */
 static int only_looks(struct loop *l, const struct sum *s)
 {
 	EACH(l, x)
@@ -285,7 +287,10 @@ static int is_on_stack(const struct effect *e)
 	return (e->flags & ON_STACK) || e->base == 1u << RBP;
 }
 
-/* strict: to the stack only around an atomic instruction, and elsewhere only by one. */
+/*
+ * Does the loop write more than a waiting one may? strict: it may write to the stack only around an atomic instruction,
+ * and elsewhere only by one.
+ */
 static int writes_too_much(struct loop *l, const struct sum *s, int strict)
 {
 	EACH(l, x)
@@ -321,8 +326,10 @@ static int waits(struct loop *l, const uint8_t *at, int strict)
 		return 0;
 	if (!strict)
 		return any_looks(l, &s);
-	/* one that computes, as one that counts how often it has looked, or a long one, may be a part of a larger loop
-	 * that does more */
+	/*
+	 * a loop that computes, such as one that counts its rounds, or a long one, may be part of a larger loop that
+	 * does more
+	 */
 	return (s.flags & TESTS) && ((s.flags & ATOMIC) || (!s.computed && length(l) <= SHORT_LOOP)) &&
 	       only_looks(l, &s);
 }
@@ -353,7 +360,7 @@ static int narrow(struct loop *l, unsigned from, unsigned to)
 	return l->node[0].in_loop;
 }
 
-/* Does this inner loop look, compute nothing, and write only to the stack or by atomic instructions? */
+/* Does this inner loop read such memory, compute nothing, and write only to the stack or by atomic instructions? */
 static int inner_waits(struct loop *l)
 {
 	struct sum s = add_up(l, 0);
@@ -364,7 +371,7 @@ static int inner_waits(struct loop *l)
 	return (s.flags & PAUSES) || (!(s.flags & UNKNOWN) && !s.computed && any_looks(l, &s));
 }
 
-/* Is there a loop that waits inside of one that does more? Any edge in the loop may be that which goes back. */
+/* Does the loop contain an inner one that waits? Any edge in the loop may be the one that goes back. */
 static int waits_inside(struct loop *l)
 {
 	uint64_t whole = 0;

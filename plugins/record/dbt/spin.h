@@ -9,9 +9,8 @@
 #include <ucontext.h>
 
 /*
- * Is this the code of such a loop, as a thread that was interrupted in it, and has made no event for a while, has it? A
- * guess: a thread that is wrongly taken for one only gives the turn up sooner, or lets the recorder go over to one
- * thread at a time.
+ * Does the interrupted thread, which has made no event for a while, execute such a loop? This is a guess: if it is
+ * wrong, the thread only gives up the turn sooner, or the recorder goes over to one thread at a time.
  */
 int spin_here(const ucontext_t *uc);
 /*

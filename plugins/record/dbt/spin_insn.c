@@ -41,7 +41,7 @@ static void find_address(const uint8_t *p, const struct insn *i, int by_rbp, str
 		e->flags |= ON_STACK;
 }
 
-/* r/m is what it writes: a register that is computed, or memory. */
+/* The instruction writes its operand r/m: a computed register, or memory. */
 static void computes_rm(const uint8_t *p, const struct insn *i, struct effect *e)
 {
 	if (!is_memory(p, i))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spin_insn.h: what an instruction does with registers and memory, as far as spin.c asks for it. */
+/* spin_insn.h: what an instruction does with registers and memory, as far as spin.c needs it. */
 #ifndef FRED_RECORD_SPIN_INSN_H
 #define FRED_RECORD_SPIN_INSN_H
 
@@ -21,9 +21,10 @@ enum effect_flags {
 
 struct effect {
 	unsigned flags;
-	unsigned computed, moved; /* registers, as bits: what it computes; what it copies, from `from` or from memory */
+	/* registers, as bits: those that it computes; those that it copies, from the register `from` or from memory */
+	unsigned computed, moved;
 	unsigned from, base; /* the register that it copies; those of the address */
-	uint64_t where; /* the same for two operands that name the same memory */
+	uint64_t where; /* equal for two operands that name the same memory */
 };
 
 /* by_rbp: rbp points to the stack. */

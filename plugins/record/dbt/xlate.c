@@ -22,9 +22,10 @@
 #include <string.h>
 
 #define CACHE_BYTES (8u << 20)
-#define ROOM 32768 /* that a block may take */
+#define ROOM 32768 /* a block takes at most this many bytes */
 #define NEAR (1ull << 30)
-#define FAR 0x78000000ull /* below 2 GiB: what is relative to RIP is still reached, if it lies near the code */
+/* below 2 GiB: operands relative to RIP still reach their targets, if they lie near the code */
+#define FAR 0x78000000ull
 #define PROBE (16ull << 20)
 #define FIRST_HITS 64 /* without a filter: to see what changes */
 #define PASSES 64
@@ -32,7 +33,7 @@
 #define XSAVE_BYTES 8192
 #define STACK_BYTES 65536
 #define FLAG_TRACE 0x100
-#define SITES_BLOCK (3 * BLOCK_INSNS) /* no block has more */
+#define SITES_BLOCK (3 * BLOCK_INSNS) /* no block has more than this */
 _Static_assert(CACHES + 1 == XLATE_MAPS, "what xlate_maps tells of");
 
 const uint8_t xlate_reg[XLATE_REGS] = {8, 9, 10, 11, 12, 13, 14, 15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP};
@@ -113,8 +114,8 @@ static struct cache *cache_within(struct xlate *x, uint64_t pc, uint64_t reach)
 }
 
 /*
- * Code can reach what the original reaches relative to its own address. NULL: there is no room. Compilers at run time
- * may have all memory for a GiB around their code reserved.
+ * The cache from which code reaches what the original reaches relative to its own address. NULL: there is no room.
+ * Run-time compilers may have reserved all memory within a GiB of their code.
  */
 static struct cache *cache_near(struct xlate *x, uint64_t pc)
 {
@@ -132,7 +133,7 @@ static void conditional(struct xlate *x, struct cache *c, const uint8_t *p, cons
 	put_go(x, c, i->target);
 }
 
-/* 1: the block goes on after it. */
+/* 1: the block goes on after this instruction. */
 static int one(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	switch (i->kind) {
@@ -224,7 +225,7 @@ static int has_room(const struct xlate *x)
 	return x->nsites + SITES_BLOCK < SITES && x->nmarks + BLOCK_INSNS < MARKS;
 }
 
-/* NULL: it cannot be. */
+/* Returns the translated block. NULL: it cannot be translated. */
 static uint8_t *translate(struct xlate *x, uint64_t pc)
 {
 	struct cache *c = has_room(x) && xlate_may_execute(x, pc) ? cache_near(x, pc) : 0;
@@ -310,7 +311,7 @@ static int is_counted(const struct xlate *x, uint64_t pc)
 	return 0;
 }
 
-/* Where pc itself is an arrival, both are one. */
+/* Where pc itself is an arrival, both are the same arrival. */
 static void change(struct xlate *x, const struct site *s, uint64_t pc)
 {
 	int nth = x->nth && x->arrivals + 1 == x->nth;
@@ -326,7 +327,7 @@ static void change(struct xlate *x, const struct site *s, uint64_t pc)
 	x->target = !nth ? (uint64_t)s->code : x->out ? x->out : pc;
 }
 
-/* The block at s is not what stands at its address now. Other blocks jump to it: it becomes a jump to the new one. */
+/* The block at s is no longer what is at its address. Other blocks jump to it, so it becomes a jump to the new one. */
 static void renew(struct xlate *x, const struct site *s)
 {
 	uint8_t **known = slot_of(x, s->pc);
@@ -383,7 +384,7 @@ __attribute__((used)) static void leave(struct xlate *x)
 		stop(x, pc, next_pc(pc));
 		return;
 	}
-	/* a handler of signals ends, which the recorder has called */
+	/* the end of a signal handler that the recorder has called */
 	if (s.kind == SITE_RET && is_recorder(pc)) {
 		stop(x, pc, pc);
 		return;

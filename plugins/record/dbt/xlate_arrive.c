@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_arrive.c: arrivals are counted in the translated code itself, a nanosecond or two each. When an instruction is
- * translated, it is known whether it is in the range that counts; whether one outside of the range was executed before,
- * which only running tells, is noted in a byte.
+ * xlate_arrive.c: arrivals are counted in the translated code itself, in a nanosecond or two each. When an instruction
+ * is translated, it is known whether it is in the range that counts. Whether an instruction outside the range was
+ * executed before it is known only at run time: a byte notes that.
  */
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
@@ -12,7 +12,7 @@
 
 #define SHORT_MAX 127
 
-/* A short jump whose distance is yet to be known: to put_land. */
+/* A short jump whose distance is set later: put_land. */
 static uint8_t *put_short(struct cache *c, uint8_t op)
 {
 	const uint8_t b[2] = {op, 0};
@@ -30,8 +30,10 @@ static void put_land(struct xlate *x, struct cache *c, uint8_t *jump)
 	jump[-1] = (uint8_t)(c->cur - jump);
 }
 
-/* Between keep_flags and restore_flags: counts, and leaves if it is the one at which it is to: both are fields of
- * struct xlate. */
+/*
+ * Between keep_flags and restore_flags: increments the counter, and leaves if it has reached the limit. Both are fields
+ * of struct xlate.
+ */
 static void put_count(struct xlate *x, struct cache *c, uint64_t pc, uint32_t counter, uint32_t limit)
 {
 	uint8_t *jump, *nth;
@@ -56,7 +58,7 @@ static void put_outside(struct cache *c, uint8_t value)
 	put(c, &value, 1);
 }
 
-/* Before an instruction elsewhere, or a call or return inside. */
+/* Before an instruction outside the range, or a call or return inside. */
 static void go_outside(struct xlate *x, struct cache *c)
 {
 	uint8_t *below;
@@ -73,7 +75,7 @@ static void go_outside(struct xlate *x, struct cache *c)
 	restore_flags(c);
 }
 
-/* Before an instruction in the range. */
+/* Before an instruction inside the range. */
 static void come_inside(struct xlate *x, struct cache *c, uint64_t pc)
 {
 	uint8_t *below, *not ;
@@ -104,7 +106,7 @@ static void put_range(struct xlate *x, struct cache *c, uint64_t pc, const struc
 		put_outside(c, 1);
 	if (inside && noted != EMIT_INSIDE)
 		come_inside(x, c, pc);
-	/* the stack pointer may have come up meanwhile: the last one in the block is asked too */
+	/* the stack pointer may have risen meanwhile, so the last instruction in the block is examined as well */
 	if (inside ? is_call(i) && !x->sp : noted != EMIT_OUTSIDE || (x->sp && i->kind != INSN_PLAIN))
 		go_outside(x, c);
 }

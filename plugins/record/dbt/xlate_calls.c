@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * xlate_calls.c: calls and returns in a report (rlog/report.h). With a shadow of the heap, most calls return before
- * anything else is told: such a return takes the call's entry out again, and how often each call was executed is
- * counted here. Of calls by memory, arguments and results are told, too; with a filter, those of the functions that
- * the worker wants, by the words from which they are called.
+ * anything else is reported: such a return removes the call's entry again, and how often each call was executed is
+ * counted here. Of calls through memory, arguments and results are reported, too; with a filter, those of the functions
+ * that the worker wants, selected by the words through which they are called.
  */
 #include "record/dbt/xlate_entry.h"
 #include "rlog/replay.h"
@@ -27,7 +27,7 @@ static int is_word(const struct replay_report *r, uint64_t addr)
 	return 0;
 }
 
-/* A call or jump by memory, of which arguments are to be told. */
+/* Is it a call or jump through memory whose arguments are to be reported? */
 int xlate_has_args(const struct xlate *x, const uint8_t *p, const struct insn *i)
 {
 	const struct replay_report *r = report_of(x);
@@ -42,8 +42,7 @@ int xlate_has_args(const struct xlate *x, const uint8_t *p, const struct insn *i
 	return is_word(r, insn_rip_target(p, i));
 }
 
-/* rcx: the stack pointer at which a return address stands, with all bits inverted. rcx becomes the distance to there.
- */
+/* rcx: the stack pointer at which a return address is, with all bits inverted. rcx becomes the distance to it. */
 static void put_distance(struct cache *c, int below)
 {
 	const uint8_t b[] = {0x48, LEA, 0x4c, 0x0c, (uint8_t)(1 - below)}; /* lea 1-below(%rsp,%rcx), %rcx */
@@ -51,7 +50,7 @@ static void put_distance(struct cache *c, int below)
 	put(c, b, sizeof(b));
 }
 
-/* Results are told of the outermost such call. This one is it, unless it is made inside of another one. */
+/* Results are reported only of the outermost such call. This call is it, unless it is made inside another one. */
 void xlate_put_called(struct cache *c, const struct insn *i)
 {
 	int below = i->kind == INSN_CALL_BY ? 8 : 0;
@@ -74,7 +73,7 @@ void xlate_put_called(struct cache *c, const struct insn *i)
 	put_gs(c, LOAD, RCX, GS(kept_rcx));
 }
 
-/* Before a return. */
+/* Emitted before a return. */
 void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc)
 {
 	uint8_t *it = 0, *other = 0;
@@ -140,7 +139,7 @@ static uint32_t *place_of(struct xlate *x, uint64_t pc)
 	return &x->call_at[h];
 }
 
-/* Of the call at pc; REPORT_CALLS: there is no room for it. */
+/* The number of the call at pc; REPORT_CALLS: there is no room for it. */
 static uint32_t number_of(struct xlate *x, uint64_t pc)
 {
 	struct replay_calls *k = calls_of();
@@ -159,12 +158,12 @@ void xlate_see_calls(struct xlate *x)
 {
 	const struct replay_calls *k = calls_of();
 
-	/* of an earlier translator in this copy */
+	/* counts of an earlier translator in this copy */
 	for (uint32_t n = 0; n < k->n; n++)
 		*place_of(x, k->pc[n]) = n + 1;
 }
 
-/* Adds n to a word. rcx is its own. */
+/* Adds n to a word. rcx may be used. */
 static void put_add(struct xlate *x, struct cache *c, const uint64_t *word, uint8_t n)
 {
 	uint32_t at = distance(x, (uint64_t)word);
@@ -215,7 +214,7 @@ void xlate_put_call(struct xlate *x, struct cache *c, uint64_t pc)
 	restore_rax_rcx(c);
 }
 
-/* jrcxz over a jump to what is put later: its place, for jumps_lead */
+/* Emits jrcxz over a jump to what is emitted later. Returns the jump's place, for jumps_lead. */
 static uint8_t *put_unless_zero(struct cache *c)
 {
 	uint8_t *jump;
@@ -227,8 +226,8 @@ static uint8_t *put_unless_zero(struct cache *c)
 }
 
 /*
- * at: how far above the stack pointer the return address stands, or has stood. If the last entry is CALLED, and its
- * stack pointer is the one that this return leaves, that is the call's that returns.
+ * at: how far above the stack pointer the return address is, or was. If the last entry is CALLED, and has the stack
+ * pointer with which this return leaves, it belongs to the call that returns.
  */
 static void put_return(struct xlate *x, struct cache *c, int8_t at, uint64_t pc)
 {

@@ -36,7 +36,7 @@ void emit_exit(struct xlate *x, struct cache *c, enum site_kind kind, uint64_t p
 	put32(c, GS(thunk));
 }
 
-/* The RIP-relative operand of what ends at the cursor means the same as in the original. */
+/* Adjusts the RIP-relative operand of the instruction that ends at the cursor: it means the same as in the original. */
 static void adjust(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	int32_t d;
@@ -77,7 +77,7 @@ void emit_return_address(struct cache *c, uint64_t pc)
 	put32(c, (uint32_t)(pc >> 32));
 }
 
-/* Emits a jump to the address in `by`: from the table (at QUICK_OF, entries of 16 bytes), or by leave(). */
+/* Emits a jump to the address in `by`: through the table (at QUICK_OF, entries of 16 bytes), or through leave(). */
 static void put_by(struct xlate *x, struct cache *c, enum site_kind kind)
 {
 	uint8_t *jump;
@@ -104,7 +104,7 @@ static void put_by(struct xlate *x, struct cache *c, enum site_kind kind)
 	emit_exit(x, c, kind, 0);
 }
 
-/* By a register or memory: mov OPERAND, %rax, and from there to `by`. */
+/* For a jump through a register or memory: emits mov OPERAND, %rax, and stores rax in `by`. */
 static void load_by(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	uint8_t rex = (uint8_t)(0x48 | (i->rex & 3)), modrm = p[i->modrm_at] & 0xc7;
@@ -149,7 +149,7 @@ static void keep_two(struct cache *c)
 	put_gs(c, LOAD, RCX, GS(native_at));
 }
 
-/* The highest stack pointer of a call. */
+/* Notes the highest stack pointer of a call. */
 static void put_native_top(struct cache *c)
 {
 	uint8_t *below;
@@ -259,9 +259,9 @@ void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const s
 /* ---- words that are watched ---- */
 
 /*
- * Words of memory that are watched. After each instruction that may write, translated code looks whether they are what
- * they were, two or three nanoseconds each. It is the values that count, and not the addresses that are written to: a
- * store of the value that is there already is none.
+ * Words of memory that are watched. After each instruction that may write, translated code compares them with their
+ * former values, in two or three nanoseconds each. Only values count, not the addresses that are written to: a store of
+ * the value that is there already is no change.
  */
 void xlate_put_load(struct cache *c, const struct xlate_word *w)
 {
@@ -280,7 +280,7 @@ void xlate_put_load(struct cache *c, const struct xlate_word *w)
 		BYTES(c, 0x0f, 0xb6, 0xc0); /* movzbl %al, %eax */
 }
 
-/* No flag is changed. */
+/* Changes no flag. */
 void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc)
 {
 	uint8_t *jump[XLATE_WORDS], *over;

@@ -25,9 +25,9 @@
 #define MARKS REPLAY_WALK_MARKS
 #define BLOCK_INSNS 64
 #define FRESH_INSNS 16 /* of a block that is compared with the original */
-#define EXIT_BYTES 20 /* of an exit, and no less than of a jump in its place */
+#define EXIT_BYTES 20 /* of an exit; a jump in its place must fit */
 #define KNOWN_STUBS (2 * REPORT_KNOWN_SIZES + 1)
-#define NATIVE 32 /* calls into the recorder inside each other; 8 bytes each: their offsets are a byte */
+#define NATIVE 32 /* nested calls of the recorder; 8 bytes each, so that their offsets fit a byte */
 
 enum reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
@@ -45,15 +45,15 @@ enum site_kind {
 };
 
 struct site {
-	uint64_t pc; /* GO: where to; CHANGED: 0: where `by` says */
-	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED, CHANGED and FULL: after it, the instruction there; STALE:
-			  the block */
+	uint64_t pc; /* GO: where to; CHANGED: 0: to the address in `by` */
+	/* the exit; for PLACE, PASSED, ARRIVED, CHANGED and FULL, the instruction is after it; for STALE, the block */
+	uint8_t *code;
 	enum site_kind kind;
 	uint64_t from; /* CHANGED: see xlate_ops.changed */
 };
 
 struct xlate_range {
-	uint64_t lo, hi; /* [lo, hi) */
+	uint64_t lo, hi; /* the range [lo, hi) */
 };
 
 struct cache {
@@ -61,8 +61,8 @@ struct cache {
 };
 
 /*
- * xlate_shadow.c: what the instruction at p tells is told behind the block. The jumps that lead there, by where they
- * end; where it goes on. rcx is in kept_rcx.
+ * xlate_shadow.c: a report's entry of the instruction at p is written by code behind the block. The jumps that lead
+ * there (the addresses of their ends), and where that code returns to. rcx is in kept_rcx.
  */
 #define COLD_JUMPS 3
 struct cold {
@@ -71,59 +71,63 @@ struct cold {
 	unsigned jumps;
 };
 
-/* An instruction of the original, and where what does the same begins. */
+/* An instruction of the original, and the beginning of the code that does the same. */
 struct mark {
 	uint64_t code, pc;
 };
 
 struct xlate {
-	/* through GS: emitted code and the thunk know these offsets */
+	/* at GS: emitted code and the thunk know these offsets */
 	uint64_t reg[16];
 	uint64_t flags, target, stack, xsave, self, leave, thunk; /* 128 to 176 */
 	uint64_t site, by, hits, kept_rax, kept_rcx, kept_rdx, kept_flags, native_at, natives, native_top, fresh;
 	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
 	uint64_t full_bits, heap_bits, shadow_bits, report_full; /* xlate_report.c: masks for pext; without pext */
-	uint64_t operand; /* of the access that is looked at */
-	uint64_t page_bit; /* xlate_report.c: of addresses in every second page */
-	uint64_t known_site, known_back, kept_known; /* xlate_known.c: whose entry is written; where it goes on; rdx */
-	uint64_t sign_bit,
-		called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
-	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
-	/* of the last call of the recorder: where its return address stands, and the one in the program, in
-	 * whose place `back` stands there */
+	uint64_t operand; /* address of the operand that is examined */
+	uint64_t page_bit; /* xlate_report.c: the bit that is set in addresses of every second page */
+	/* xlate_known.c: the site whose entry is written; where the stub returns to; the saved rdx */
+	uint64_t known_site, known_back, kept_known;
+	uint64_t sign_bit, called; /* xlate_report.c: 1 << 63; where a return address is, bits inverted, 0: nowhere */
+	uint64_t minus[XLATE_WORDS]; /* the watched words, negated */
+	/*
+	 * of the last call of the recorder: where its return address is, and the return address in the program, instead
+	 * of which `back` is there
+	 */
 	uint64_t native_sp, native_ret;
-	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
-	struct { /* where branches by registers and memory go, by the low bits of the address */
+	uint64_t native[NATIVE]; /* a ring, since a jump out of the recorder leaves an entry behind */
+	struct { /* targets of branches through registers and memory, by the low bits of the address */
 		uint64_t pc, code;
 	} quick[QUICK];
 
 	const struct xlate_ops *ops;
 	void *arg;
 	uint64_t place, len;
-	const struct xlate_count *count; /* NULL: nothing is */
-	uint64_t out; /* 0, or where it goes instead of going on at pc in the original code */
+	const struct xlate_count *count; /* NULL: nothing is counted */
+	uint64_t out; /* 0, or where it goes when it leaves, instead of pc in the original code */
 	uint64_t again; /* after the last exit */
-	uint64_t changes; /* that are counted as arrivals */
-	uint64_t changed_hit; /* the hit before which a word was changed last by the instruction in front of the place;
-				 0: none */
-	int failed; /* what is being translated cannot be */
+	uint64_t changes; /* changes that are counted as arrivals */
+	/* the hit before which the instruction in front of the place last changed a word; 0: none */
+	uint64_t changed_hit;
+	int failed; /* the code that is being translated cannot be translated */
 	int can_filter; /* xlate_can_filter */
-	unsigned passed, passes; /* filters; when they have let through so many, another one is taken */
+	unsigned passed, passes; /* filters; when this many have let the word pass, another one is chosen */
 	struct cache cache[CACHES];
 	unsigned ncaches;
 	uint32_t nsites, nmarks;
-	uint8_t *back; /* where the recorder returns to */
+	uint8_t *back; /* the code to which the recorder returns */
 	uint8_t *known[CACHES][KNOWN_STUBS]; /* xlate_known.c; NULL: there is none yet */
-	uint8_t *accesses; /* in the code of the block that is translated: how many it makes, 4 bytes; NULL: not counted
-			    */
-	struct cold cold[BLOCK_INSNS]; /* of the block that is translated */
+	/* in the code of the block that is being translated: the number of its accesses, 4 bytes; NULL: not counted */
+	uint8_t *accesses;
+	struct cold cold[BLOCK_INSNS]; /* of the block that is being translated */
 	unsigned ncold;
 	uint64_t dead_flags; /* xlate_flags.c: of the same block, a bit for each instruction */
-	unsigned at; /* the number of its instruction that comes next */
-	struct xlate_range writable[XLATE_WRITABLE]; /* and executable */
+	unsigned at; /* the number of the next instruction */
+	struct xlate_range writable[XLATE_WRITABLE]; /* memory that is writable and executable */
 	unsigned nwritable;
-	/* in a copy whose program the processor may not execute: the mappings that it may, as they were when
-	 * shim_code_changes was code_changes */
+	/*
+	 * in a copy in which the processor may not execute the program's code: the mappings that the program may
+	 * execute, as they were when shim_code_changes was code_changes
+	 */
 	struct xlate_range executable[XLATE_WRITABLE];
 	unsigned nexecutable, code_changes;
 	struct site sites[SITES];
@@ -139,75 +143,81 @@ _Static_assert(offsetof(struct xlate, flags) == 128 && offsetof(struct xlate, th
 
 #define GS(field) ((uint32_t)offsetof(struct xlate, field))
 
-/* An exit: tells its number and jumps to the thunk, which calls leave(). */
+/* An exit: stores its number and jumps to the thunk, which calls leave(). */
 void emit_exit(struct xlate *x, struct cache *c, enum site_kind kind, uint64_t pc);
-/* A jump in the place of an exit. */
+/* A jump in place of an exit. */
 void emit_jump_at(uint8_t *code, uint64_t to);
-/* A plain instruction, or one that ends a block: the same as it does, up to where a branch goes to. */
+/* A plain instruction, or one that ends a block: emits code that does the same, except for the branch itself. */
 void emit_plain(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_return_address(struct cache *c, uint64_t pc);
-void emit_condition(struct cache *c, const uint8_t *p, const struct insn *i); /* two exits follow: if not, and if so */
+/* two exits follow: for the condition being false, and true */
+void emit_condition(struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_by(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_ret(struct xlate *x, struct cache *c, const struct insn *i);
-/* The recorder's own code runs as it is, and comes back after the call. Changes no flag. */
+/* The recorder's own code is not translated; it returns to `back`. Changes no flag. */
 void emit_native(struct xlate *x, struct cache *c, uint64_t pc);
-/* After it: the stack is as if it had returned by itself. */
+/* After it: restores the stack as if the recorder had returned by itself. */
 void emit_back(struct xlate *x, struct cache *c);
 void xlate_note_back(const struct xlate *x); /* for xlate_was_back */
-/* In the place of the exit at s: counts, looks at the filter's word, and mostly goes on at once. */
+/* In place of the exit at s: counts, compares the filter's word, and mostly goes on at once. */
 void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const struct xlate_filter *f);
 
-/* After the instruction at `from`: has it changed a word that is watched? pc comes next. As xlate_ops.changed; pc 0:
- * the address in `by`. */
+/*
+ * After the instruction at `from`: has it changed a word that is watched? The instruction at pc is next. As
+ * xlate_ops.changed; pc 0: the address in `by`.
+ */
 void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc);
-/* What the words are now is what they are compared with from now on. */
+/* From now on, the watched words are compared with their present values. */
 void xlate_see_words(struct xlate *x);
 
-/* Loads as many bytes as there are into rax, whose other bytes become 0. */
+/* Loads the word into rax, whose other bytes become 0. */
 void xlate_put_load(struct cache *c, const struct xlate_word *w);
 
 /*
- * xlate_fresh.c: code that can change without a call of the kernel. Finds the mappings that have such code, once; is pc
- * in one? Compares len bytes at pc with what they are now, at the start of a block: SITE_STALE if they differ.
- * Changes no flag.
+ * xlate_fresh.c: code that can change without a system call. Finds the mappings that have such code, once; is pc in one
+ * of them? At the start of a block, compares the len bytes at pc with what they are now, and leaves by SITE_STALE if
+ * they differ. Changes no flag.
  */
 void xlate_find_writable(struct xlate *x);
 int xlate_is_writable(const struct xlate *x, uint64_t pc);
-/* In a copy that reports: could the program execute what stands here? */
+/* In a copy that reports: could the program execute the code at pc? */
 int xlate_may_execute(struct xlate *x, uint64_t pc);
 void emit_fresh(struct xlate *x, struct cache *c, uint64_t pc, uint64_t len);
 
-/* Where the instruction before was, as far as the block knows. */
+/* Where the previous instruction was, as far as is known when the block is translated. */
 enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };
 
 /*
- * xlate_report.c: what is told to the report (rlog/report.h). Before a block at pc: is there room for all that it
- * tells? Before and after the instruction at p; after a call of the recorder.
+ * xlate_report.c: the entries of a report (rlog/report.h). Before a block at pc: is there room for all its entries?
+ * Before and after the instruction at p; after a call of the recorder.
  */
 void xlate_see_report(struct xlate *x); /* the report is known now */
 void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_report_after(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
-/* After a block. */
+/* Emitted after a block. */
 void emit_report_cold(struct xlate *x, struct cache *c);
 void emit_report_back(struct xlate *x, struct cache *c);
 /* The arguments of a call of the recorder, if they are wanted; pc: see REPORT_ARGS. */
 void emit_report_native(struct xlate *x, struct cache *c, uint64_t pc);
 
-/* xlate_flags.c: of a block of at most so many instructions: before which nothing needs the flags as they are. */
+/*
+ * xlate_flags.c: finds the instructions of a block, of at most `most`, before which nothing needs the flags as they
+ * are.
+ */
 void xlate_find_flags(struct xlate *x, uint64_t pc, unsigned most);
 static inline int xlate_flags_are_dead(const struct xlate *x)
 {
 	return (int)(x->dead_flags >> x->at & 1);
 }
 
-/* xlate_known.c: before the first block of a cache. */
+/* xlate_known.c: emitted before the first block of a cache. */
 void emit_known_stubs(struct xlate *x, struct cache *c);
 
-/* xlate_fault.c: what comes at the cursor does what the instruction at p does. */
+/* xlate_fault.c: notes that the code at the cursor does what the instruction at p does. */
 void emit_mark(struct xlate *x, const struct cache *c, const uint8_t *p);
 
-/* What counts arrivals, before the instruction at pc. */
+/* Counts arrivals, before the instruction at pc. */
 void emit_arrivals(struct xlate *x, struct cache *c, uint64_t pc, const struct insn *i, enum emit_noted *noted);
 
 #endif

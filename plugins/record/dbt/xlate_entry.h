@@ -12,14 +12,14 @@
 #define LEA 0x8d
 #define MODRM_RCX (1 << 3)
 #define ADDR32 0x67
-#define NO_INDEX 0x20 /* in an SIB byte */
+#define NO_INDEX 0x20 /* no index in a SIB byte */
 
 static inline struct replay_report *report_of(const struct xlate *x)
 {
 	return x->count ? x->count->report : 0;
 }
 
-/* What lies within 2 GiB of struct xlate is reached through GS. */
+/* Memory within 2 GiB of struct xlate is accessed through GS. */
 static inline uint32_t distance(struct xlate *x, uint64_t addr)
 {
 	int64_t d = (int64_t)(addr - (uint64_t)x);
@@ -34,7 +34,7 @@ static inline void put_cur(struct xlate *x, struct cache *c, uint8_t op)
 	put_gs(c, op, RAX, distance(x, (uint64_t)&report_of(x)->cur));
 }
 
-/* Word `at` of the entry, which rax points to, becomes rcx. */
+/* Stores rcx as word `at` of the entry to which rax points. */
 static inline void put_word(struct cache *c, unsigned at)
 {
 	const uint8_t b[] = {0x48, 0x89, 0x48, (uint8_t)(at * 8)};
@@ -49,7 +49,7 @@ static inline void put_head(struct cache *c, enum replay_report_kind kind, uint6
 	put_word(c, 0);
 }
 
-/* The entry is of so many words. */
+/* Ends the entry, which has this many words. */
 static inline void end(struct xlate *x, struct cache *c, unsigned words)
 {
 	const uint8_t lea[] = {0x48, LEA, 0x40, (uint8_t)(words * 8)}; /* lea N(%rax), %rax */
@@ -68,7 +68,7 @@ static inline void finish_two(struct xlate *x, struct cache *c, enum replay_repo
 	end(x, c, 2);
 }
 
-/* The address relative to RIP with which what has been put ends means the same as in the original. */
+/* Adjusts a RIP-relative address, with which the emitted code ends: it means the same as in the original. */
 static inline void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	int64_t from_here;
@@ -103,7 +103,7 @@ static inline void xlate_put_lea(struct xlate *x, struct cache *c, const uint8_t
 	adjust_operand(x, c, p, i);
 }
 
-/* Through GS: pext MASK, %rcx, %rcx: the bits of the mask alone, in one piece. No flag is changed. */
+/* Through GS: pext MASK, %rcx, %rcx: extracts the mask's bits. No flag is changed. */
 static inline void put_pext(struct cache *c, uint32_t mask)
 {
 	BYTES(c, 0x65, 0xc4, 0xe2, 0xf2, 0xf5, 0x0c, 0x25);
@@ -121,16 +121,16 @@ static inline int xlate_has_operand(const uint8_t *p, const struct insn *i)
 }
 
 /*
- * xlate_known.c: which accesses are known is begun anew, or goes on. An access, by an entry if it is not known. After
- * the entry of one that no site is for: it may order threads.
+ * xlate_known.c: begins a new table of known accesses, or goes on with it. An access, with an entry if it is not known.
+ * After the entry of an access without a site: it may order threads.
  */
 void xlate_see_known(struct xlate *x);
 void xlate_put_known(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void xlate_put_orders(struct xlate *x, struct cache *c);
 
 /*
- * xlate_calls.c: calls and jumps by memory of which arguments are to be told; those; where its return address will
- * stand is noted; before a return, the result.
+ * xlate_calls.c: is it a call or jump through memory whose arguments are to be reported? Reports them; notes where its
+ * return address will be; reports the result before a return.
  */
 int xlate_has_args(const struct xlate *x, const uint8_t *p, const struct insn *i);
 void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc);
@@ -138,8 +138,8 @@ void xlate_put_called(struct cache *c, const struct insn *i);
 void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc);
 
 /*
- * Also there: with calls that returns take back, what an earlier translator has counted. An entry whose second word
- * is the stack pointer; that of a call, and of a return. STANDS, if the worker needs that.
+ * xlate_calls.c, too: goes on with the counts of an earlier translator, if returns remove entries of calls. An entry
+ * whose second word is the stack pointer; the entries of a call and of a return. STANDS, if the worker needs that.
  */
 void xlate_see_calls(struct xlate *x);
 void xlate_put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc);
@@ -148,18 +148,17 @@ void xlate_put_ret(struct xlate *x, struct cache *c, uint64_t pc);
 void xlate_put_stands(struct xlate *x, struct cache *c);
 
 /*
- * xlate_shadow.c: an entry of ACCESS; and of an operand of so many bytes, an entry only where the filter does not leave
- * it out.
+ * xlate_shadow.c: an entry of ACCESS; and, for an operand of this many bytes, an entry unless the filter leaves it out.
  */
 void xlate_put_plain(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void xlate_put_filtered(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes);
 
-/* xlate_vectors.c: entries, in front of that of the access, for the vector registers that say what it accesses. */
+/* xlate_vectors.c: entries, before that of the access, for the vector registers that determine what it accesses. */
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
-/* Entries for the vectors that it takes, if their values matter. */
+/* Entries for the vectors that the instruction reads, if their values matter. */
 void xlate_put_vector_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 
-/* xlate_values.c: do the numbers with which it computes have an entry, if the values matter? That entry. */
+/* xlate_values.c: is there an entry for the numbers with which the instruction computes? That entry. */
 int xlate_has_values(const struct xlate *x, const uint8_t *p, const struct insn *i);
 void xlate_put_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 

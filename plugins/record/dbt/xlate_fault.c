@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_fault.c: where in the program translated code stands: which instruction has faulted, and who has called the
- * recorder. A handler of SIGSEGV looks at the address of the instruction, and may send the thread elsewhere, as virtual
- * machines do for null pointers; the dynamic linker looks at the file that the caller's address is in.
+ * xlate_fault.c: which instruction of the program corresponds to an address in translated code: which one has faulted,
+ * and which one has called the recorder. A handler of SIGSEGV examines the address of the instruction, and may send the
+ * thread elsewhere, as virtual machines do for null pointers; the dynamic linker looks up the file that contains the
+ * caller's address.
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
@@ -10,9 +11,9 @@
 
 #include <asm/prctl.h>
 
-/* Bytes, of what a branch, call or return becomes, up to its last access to the program's memory. */
+/* The most bytes, in the code for a branch, call or return, up to its last access to the program's memory. */
 #define LONGEST 64u
-#define BACKS 64u /* remembered, of all threads: the last ones */
+#define BACKS 64u /* the last return addresses that are remembered, of all threads */
 
 static uint64_t backs[BACKS];
 
@@ -21,7 +22,7 @@ void emit_mark(struct xlate *x, const struct cache *c, const uint8_t *p)
 	x->marks[x->nmarks++] = (struct mark){(uint64_t)c->cur, (uint64_t)p};
 }
 
-/* The last mark up to there. The caches are not in order, so all are looked at. */
+/* The last mark at or before that address. The caches are not in order, so all are searched. */
 static const struct mark *mark_before(const struct xlate *x, uint64_t code)
 {
 	const struct mark *best = 0;
@@ -46,7 +47,7 @@ uint64_t xlate_original(const struct xlate *x, uint64_t code)
 	if (!m || code - m->code >= LONGEST)
 		return 0;
 	insn_decode((const uint8_t *)m->pc, &i);
-	/* a plain instruction is itself; of the others, no register is changed before they access memory */
+	/* a plain instruction is copied as it is; code for the others changes no register before it accesses memory */
 	return code == m->code || i.kind != INSN_PLAIN ? m->pc : 0;
 }
 
@@ -54,7 +55,7 @@ const void *xlate_caller(const void *ret)
 {
 	struct xlate *x = 0;
 
-	/* GS may also be the program's own */
+	/* GS may be in use by the program */
 	if (raw2(SYS_arch_prctl, ARCH_GET_GS, &x) || !x || !sys_mapped(&x->self, sizeof(x->self)) ||
 	    x->self != (uint64_t)x || x->back != ret)
 		return ret;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_flags.c: in front of which instructions of a block nothing reads the flags before they are all set anew. There
- * the code of a report may change them, and is shorter. An instruction that is not known here may read them, and so may
- * what comes after a block, except where that is known: after a jump or a call that names its target. A handler of a
- * fault sees the flags in front of any instruction: while the program has one, they are needed everywhere in a block
- * that is translated then.
+ * xlate_flags.c: before which instructions of a block the flags are not needed, since all are set before anything reads
+ * them. There, the code of a report may change them, and is shorter. An unknown instruction may read them, and so may
+ * the code after a block, except where that code is known: after a jump or a call that names its target. A handler of a
+ * fault sees the flags before any instruction: in blocks that are translated while the program has one, they are needed
+ * everywhere.
  */
 #include "record/core/sigaction.h"
 #include "record/dbt/insn_bytes.h"
@@ -12,9 +12,9 @@
 
 #include <signal.h>
 
-#define PAST_INSNS 8 /* how far it looks behind the block */
+#define PAST_INSNS 8 /* instructions that are examined after the block */
 
-/* Is what comes at pc, behind the block, known not to read them? */
+/* Is it known that the code at pc, after the block, does not read them? */
 static int are_dead_past(struct xlate *x, uint64_t pc)
 {
 	struct insn i;
@@ -53,7 +53,7 @@ void xlate_find_flags(struct xlate *x, uint64_t pc, unsigned most)
 		return;
 	for (; n < most && i.kind == INSN_PLAIN; at += i.len) {
 		insn_decode((const uint8_t *)at, &i);
-		/* at the place they are looked at */
+		/* they are compared at the place */
 		use[n++] = at == x->place ? INSN_FLAGS_READ : insn_flags_use((const uint8_t *)at, &i);
 	}
 	if (i.kind == INSN_JMP || i.kind == INSN_CALL) {

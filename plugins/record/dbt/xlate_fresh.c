@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_fresh.c: code in memory that is writable and executable, or shared. A compiler at run time, or a trampoline on
- * an executable stack, replaces it without a call of the kernel. So a block of such code first compares the original
- * with what was translated, and is translated again if that has changed (as Valgrind's --smc-check=all). What a block
- * writes over its own later instructions is not seen before the block is entered again.
+ * xlate_fresh.c: code in memory that is writable and executable, or shared. A run-time compiler, or a trampoline on an
+ * executable stack, replaces it without a system call. So a block of such code first compares the original with what
+ * was translated, and is translated again if that has changed (as with Valgrind's --smc-check=all). What a block writes
+ * over its own later instructions is seen only when the block is entered again.
  *
- * Also here: what is not executable, where the processor would fault, is not translated.
+ * The file also keeps code from being translated that is not executable, where the processor would fault.
  */
 #include "record/core/maps.h"
 #include "record/core/state.h"
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* When the table is full, the last range grows up to the new one, over what is between. */
+/* When the table is full, the last range is extended to include the new one. */
 void xlate_add_writable(struct xlate *x, uint64_t lo, uint64_t hi)
 {
 	struct xlate_range *last = &x->writable[XLATE_WRITABLE - 1];
@@ -45,7 +45,7 @@ static int is_in(const struct xlate_range *r, unsigned n, uint64_t pc)
 	return 0;
 }
 
-/* Where there was no room for all, any may be. */
+/* If the table has no room for all mappings, any may be executable. */
 static int is_executable(const struct xlate *x, uint64_t pc)
 {
 	return x->nexecutable == XLATE_WRITABLE || is_in(x->executable, x->nexecutable, pc);
@@ -53,7 +53,7 @@ static int is_executable(const struct xlate *x, uint64_t pc)
 
 int xlate_may_execute(struct xlate *x, uint64_t pc)
 {
-	/* with shared memory, the rights in /proc/self/maps may be the recorder's, not the program's */
+	/* with shared memory, the protections in /proc/self/maps may be the recorder's, not the program's */
 	if (!shim_report || G.group || G.ctl->aliases || shim_code_has(pc, pc + 1))
 		return 1;
 	if (x->code_changes == shim_code_changes && is_executable(x, pc))
@@ -83,7 +83,7 @@ int xlate_is_writable(const struct xlate *x, uint64_t pc)
 	return is_in(x->writable, x->nwritable, pc);
 }
 
-/* The most that one load can take of what is left. */
+/* The size of the next load: the largest that fits what is left. */
 static unsigned part(uint64_t left)
 {
 	return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -104,9 +104,9 @@ static void put_part(struct cache *c, uint64_t offset, unsigned bytes)
 }
 
 /*
- * The sum of the block's words, each times a power of 5. Unlike one comparison a word, this takes a single branch, and
- * no flag is changed. As 5 is odd, a change of one word always changes the sum. If several words change at once, the
- * sum may stay what it was, but only if one's change is just what the power of 5 makes of the other's.
+ * A sum over the block's words, each multiplied by a power of 5. Unlike a comparison for each word, this takes a single
+ * branch, and changes no flag. As 5 is odd, a change of one word always changes the sum. If several words change at
+ * once, the sum stays the same only if the changes, times these powers of 5, add up to 0.
  */
 static uint64_t put_sum(struct cache *c, uint64_t pc, uint64_t len)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_known.c: translated code of REPORT_NEW (rlog/report.h): in front of an access, it looks whether that is known,
- * and only if it is not goes to a stub, which writes an entry. All of that changes no flag: sums that are 0 are found
- * by jrcxz, and the address's place in a table by pext.
+ * xlate_known.c: translated code of REPORT_NEW (rlog/report.h): before an access, it tests whether the access is known;
+ * if not, it jumps to a stub, which writes an entry. None of this changes a flag: a sum is compared with 0 by jrcxz,
+ * and the address's place in a table is computed by pext.
  */
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
@@ -14,10 +14,10 @@
 
 #include <string.h>
 
-#define STACKS_BIT 40 /* addresses of stacks have 0x50 above it */
+#define STACKS_BIT 40 /* addresses of stacks have 0x50 in the bits from this one on */
 #define STACKS (SHIM_STACK_ADDR >> STACKS_BIT)
-#define OTHER (KNOWN_STUBS - 1) /* the stub of those that are never known */
-#define SCALE8_RAX 0xc5 /* SIB bytes: a number of words, from an address in the instruction */
+#define OTHER (KNOWN_STUBS - 1) /* the stub for accesses that never become known */
+#define SCALE8_RAX 0xc5 /* SIB bytes: index times 8, base: an address in the instruction */
 #define SCALE8_RCX 0xcd
 _Static_assert((SHIM_STACK_ADDR & ((1ull << STACKS_BIT) - 1)) == 0 && RLOG_MAX_THREADS <= 1u << (STACKS_BIT - 26),
 	       "stacks begin there, and end before the next multiple");
@@ -40,7 +40,7 @@ static uint32_t *place_of(struct xlate *x, uint64_t head)
 	return &x->known_at[h];
 }
 
-/* Of the instruction at pc; REPORT_SITES: it has none. */
+/* The site of the instruction at pc; REPORT_SITES: it has none. */
 static uint32_t site_of(struct xlate *x, uint64_t pc, uint64_t wants, int orders)
 {
 	struct replay_known *k = known_of();
@@ -49,7 +49,7 @@ static uint32_t site_of(struct xlate *x, uint64_t pc, uint64_t wants, int orders
 
 	if (*place && k->wants[*place - 1] == wants)
 		return *place - 1;
-	if (*place) /* it was other code in an earlier copy */
+	if (*place) /* in an earlier copy, other code was there */
 		return REPORT_SITES;
 	if (k->sites == REPORT_SITES)
 		return REPORT_SITES;
@@ -110,7 +110,7 @@ static void put_negate(struct cache *c)
 	BYTES(c, 0x48, LEA, 0x49, 0x01); /* lea 1(%rcx), %rcx */
 }
 
-/* jrcxz, to be led to a place a few bytes later */
+/* Emits jrcxz, whose target a few bytes later is set afterwards. */
 static uint8_t *put_if_zero(struct cache *c)
 {
 	BYTES(c, 0xe3, 0);
@@ -122,7 +122,7 @@ static void leads_here(const struct cache *c, uint8_t *jump)
 	jump[-1] = (uint8_t)(c->cur - jump);
 }
 
-/* The next epoch begins. rax and rcx are its own. */
+/* Begins the next epoch. rax and rcx may be used. */
 static void put_epoch(struct xlate *x, struct cache *c)
 {
 	struct replay_known *k = known_of();
@@ -142,7 +142,7 @@ void xlate_put_orders(struct xlate *x, struct cache *c)
 	restore_rax_rcx(c);
 }
 
-/* Of the site, rcx becomes the word in this array. */
+/* rcx becomes the site's word in this array. */
 static void put_site_word(struct xlate *x, struct cache *c, const uint64_t *words)
 {
 	put_gs(c, LOAD, RCX, GS(known_site));
@@ -164,7 +164,7 @@ static void put_entry(struct xlate *x, struct cache *c)
 	put_cur(x, c, STORE);
 }
 
-/* The access is known from now on. */
+/* From now on, the access is known. */
 static void put_learn(struct xlate *x, struct cache *c, unsigned writes, unsigned size)
 {
 	struct replay_known *k = known_of();
@@ -192,7 +192,7 @@ static void put_back(struct cache *c)
 	put32(c, GS(known_back));
 }
 
-/* rcx becomes 0 where the access is known, as `mask` says. */
+/* rcx becomes 0 if the access is known, according to `mask`. */
 static void put_look(struct xlate *x, struct cache *c, unsigned writes, unsigned size, uint32_t mask)
 {
 	struct replay_known *k = known_of();
@@ -204,7 +204,7 @@ static void put_look(struct xlate *x, struct cache *c, unsigned writes, unsigned
 	put_sum(c);
 }
 
-/* rcx becomes 0 where the operand is on a stack. */
+/* rcx becomes 0 if the operand is on a stack. */
 static void put_is_stack(struct xlate *x, struct cache *c)
 {
 	put_gs(c, LOAD, RCX, GS(operand));
@@ -212,7 +212,7 @@ static void put_is_stack(struct xlate *x, struct cache *c)
 	BYTES(c, 0x48, LEA, 0x49, (uint8_t)-STACKS); /* lea -STACKS(%rcx), %rcx */
 }
 
-/* All of a write to a stack, if that may be known although another one of the instruction may not. */
+/* Everything for a write to a stack, if that may become known although another access of the instruction may not. */
 static void put_on_stack(struct xlate *x, struct cache *c, unsigned size)
 {
 	struct replay_known *k = known_of();
@@ -240,7 +240,7 @@ static void put_on_stack(struct xlate *x, struct cache *c, unsigned size)
 	jumps_lead(other, 2, c->cur);
 }
 
-/* If it may order threads. */
+/* For an access that may order threads. */
 static void put_order(struct xlate *x, struct cache *c)
 {
 	struct replay_known *k = known_of();
@@ -279,7 +279,7 @@ void emit_known_stubs(struct xlate *x, struct cache *c)
 	}
 }
 
-/* Emits a jump to a stub, which comes back behind this. */
+/* Emits a jump to a stub, which returns to the code after it. */
 static void put_stub(struct xlate *x, struct cache *c, uint32_t site, unsigned stub)
 {
 	uint8_t *back, *next;
@@ -304,13 +304,13 @@ static unsigned size_of(unsigned bytes)
 		       : REPORT_KNOWN_SIZES;
 }
 
-/* It locks without a prefix. */
+/* xchg with memory locks without a prefix. */
 static int is_xchg(const struct insn *i)
 {
 	return !i->vex && i->map == 0 && (i->op & 0xfe) == 0x86;
 }
 
-/* One for which there is no site. */
+/* For an instruction without a site. */
 static void put_plain(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, int orders)
 {
 	keep_rax_rcx(c);
@@ -333,7 +333,7 @@ void xlate_put_known(struct xlate *x, struct cache *c, const uint8_t *p, const s
 		put_plain(x, c, p, i, 0);
 		return;
 	}
-	/* of code that may change the worker knows nothing that lasts */
+	/* of code that may change, the worker's knowledge does not last */
 	if (masked || is_xchg(i) || xlate_is_writable(x, (uint64_t)p) || insn_has_prefix(p, i, LOCK_PREFIX) ||
 	    insn_has_prefix(p, i, GS_PREFIX)) {
 		put_plain(x, c, p, i, orders);

@@ -49,7 +49,7 @@ static inline void keep_flags(struct cache *c)
 	put_gs(c, STORE, RAX, GS(kept_flags));
 }
 
-/* Changes no flag but those that it sets. */
+/* Changes no flags but those that it restores. */
 static inline void restore_flags(struct cache *c)
 {
 	put_gs(c, LOAD, RAX, GS(kept_flags));
@@ -57,7 +57,7 @@ static inline void restore_flags(struct cache *c)
 	put_gs(c, LOAD, RAX, GS(kept_rax));
 }
 
-/* rax and rcx are the translated code's own in between. */
+/* In between, the translated code may use rax and rcx. */
 static inline void keep_rax_rcx(struct cache *c)
 {
 	put_gs(c, STORE, RAX, GS(kept_rax));
@@ -72,7 +72,7 @@ static inline void restore_rax_rcx(struct cache *c)
 
 #define LONG_JUMP 5 /* bytes: opcode and distance */
 
-/* A jump that is passed over when rcx and rax add up to 0; no flag is changed. Returns its place, for jumps_lead. */
+/* Emits a jump that is skipped when rcx and rax add up to 0; no flag is changed. Returns its place, for jumps_lead. */
 static inline uint8_t *put_jump_unless_zero(struct cache *c)
 {
 	uint8_t *jump;

@@ -16,7 +16,7 @@
 
 #define RESTORE_RCX 9 /* bytes of put_gs */
 
-/* Which opmask register says what of the operand is accessed; 0: all is. */
+/* The opmask register that selects which elements of the operand are accessed; 0: all are. */
 static unsigned opmask(const uint8_t *p, const struct insn *i)
 {
 	return i->vex == EVEX_BYTES ? p[i->op_at - 1] & 7 : 0;
@@ -47,7 +47,7 @@ static void put_string(struct xlate *x, struct cache *c, enum replay_report_kind
 	end(x, c, 4);
 }
 
-/* By an address in the instruction itself. */
+/* Is the operand's address in the instruction itself? */
 static int is_absolute(const struct insn *i)
 {
 	return !i->vex && i->map == 0 && i->op >= 0xa0 && i->op <= 0xa3 && i->imm_len == 8;
@@ -55,7 +55,7 @@ static int is_absolute(const struct insn *i)
 
 /* ---- what is loaded ---- */
 
-/* Bytes of a vector, those that a mask leaves out too; 0: one element again and again. */
+/* Bytes of a vector, including those that a mask leaves out; 0: one element is repeated. */
 static unsigned vector_bytes(const uint8_t *p, const struct insn *i)
 {
 	if (i->vex == EVEX_BYTES)
@@ -113,7 +113,7 @@ static unsigned of_vectors(const uint8_t *p, const struct insn *i)
 	return 0;
 }
 
-/* How many bytes it reads, if they are to be told; 0: they are not. */
+/* How many bytes it reads, if their value is to be reported; 0: it is not. */
 static unsigned loaded_bytes(const struct xlate *x, const uint8_t *p, const struct insn *i)
 {
 	const struct replay_report *r = report_of(x);
@@ -128,7 +128,10 @@ static unsigned loaded_bytes(const struct xlate *x, const uint8_t *p, const stru
 	return n ? n : of_vectors(p, i);
 }
 
-/* A displacement of 8 bits counts whole operands in EVEX, of so many bytes: what is missing in that of put_lea. */
+/*
+ * In EVEX, a displacement of 8 bits counts whole operands, of this many bytes: returns what is missing in the address
+ * of put_lea.
+ */
 static int32_t scaled(const uint8_t *p, const struct insn *i, unsigned bytes)
 {
 	uint8_t modrm = p[i->modrm_at];
@@ -154,8 +157,8 @@ static void put_load(struct cache *c, int32_t from, unsigned bytes)
 }
 
 /*
- * What a mask leaves out need not be there: a jump for operands that reach into another page, to be led behind what
- * loads them. The registers are the program's after it, and in front of what it leads to.
+ * Memory that a mask leaves out need not exist. So for operands that reach into another page, emits a jump over the
+ * loads, whose target is set later. After it, and before its target, the registers are the program's.
  */
 static uint8_t *put_same_page(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes)
 {
@@ -207,7 +210,7 @@ static void put_loaded(struct xlate *x, struct cache *c, const uint8_t *p, const
 
 /* ---- is there room? ---- */
 
-/* By pext, which changes no flag. */
+/* pext changes no flag. */
 int xlate_can_filter(void)
 {
 	unsigned a, b, c, d;
@@ -235,7 +238,7 @@ void xlate_see_report(struct xlate *x)
 }
 _Static_assert(!(REPLAY_REPORT_ADDR % (REPLAY_XLATE_ADDR - REPLAY_REPORT_ADDR)), "bits of `cur` say how full it is");
 
-/* Both, where flags may be changed. */
+/* Tests for room and adds up accesses, where flags may be changed. */
 static void put_short_room(struct xlate *x, struct cache *c, uint64_t pc)
 {
 	uint8_t *room;
@@ -256,7 +259,7 @@ static void put_short_room(struct xlate *x, struct cache *c, uint64_t pc)
 	room[-1] = (uint8_t)(c->cur - room);
 }
 
-/* Adds up how many accesses the block makes, which is known when it has been translated. */
+/* Adds up the number of accesses of the block, which is known when the block has been translated. */
 static void put_accesses(struct xlate *x, struct cache *c)
 {
 	uint32_t at = distance(x, (uint64_t)&report_of(x)->accesses);
@@ -279,7 +282,7 @@ static void count_access(struct xlate *x)
 	memcpy(x->accesses, &n, sizeof(n));
 }
 
-/* By a comparison, whose flags are to be kept. */
+/* Uses a comparison, so the flags have to be kept. */
 static void put_room(struct xlate *x, struct cache *c, uint64_t pc)
 {
 	uint8_t *below;
@@ -336,7 +339,7 @@ static int is_only(const struct replay_report *r, uint64_t pc)
 	return 0;
 }
 
-/* Is it certain when it is translated that it accesses no block of the heap? */
+/* Is it certain at translation that it accesses no block of the heap? */
 static int is_never_heap(const uint8_t *p, const struct insn *i)
 {
 	return i->rip_at ? !REPORT_HEAP_PART(insn_rip_target(p, i)) : insn_has_prefix(p, i, FS_PREFIX);
@@ -362,7 +365,7 @@ static void put_access(struct xlate *x, struct cache *c, const uint8_t *p, const
 			return;
 		}
 	}
-	if (!loaded) /* of what libc reads, no hits are asked for */
+	if (!loaded) /* for what libc reads, hits are not wanted */
 		xlate_put_stands(x, c);
 	xlate_put_plain(x, c, p, i);
 	put_loaded(x, c, p, i, loaded);

@@ -33,7 +33,7 @@ static void lead(uint8_t *jump, const uint8_t *to)
 
 /* ---- where the flags are needed ---- */
 
-/* To `cold`, if the shadow's byte for the operand's byte `from` is 0. */
+/* Emits a jump to `cold`, if the shadow's byte for byte `from` of the operand is 0. */
 static void put_look(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned from,
 		     const uint8_t *cold)
 {
@@ -79,9 +79,9 @@ static void put_long(struct xlate *x, struct cache *c, const uint8_t *p, const s
 	k->back = c->cur;
 }
 
-/* ---- where they are not ---- */
+/* ---- where the flags are not needed ---- */
 
-/* The displacement's end, for lead. */
+/* Returns the end of the displacement, for lead. */
 static uint8_t *put_jump_if(struct cache *c, uint8_t op)
 {
 	const uint8_t b[] = {0x0f, op, 0, 0, 0, 0};

@@ -27,7 +27,7 @@ static int shifts(const struct insn *i)
 	return i->map == 0 && (i->op & 0xfe) == 0xd2;
 }
 
-/* A worker that does not know VECTOR knows no values of cmov, bt and shifts. */
+/* A worker that does not know VECTOR does not know values of cmov, bt and shifts either. */
 static int since_vector(const struct xlate *x)
 {
 	return report_knows(report_of(x), REPORT_VECTOR);
@@ -58,13 +58,13 @@ static int has_other_register(const uint8_t *p, const struct insn *i)
 	return i->modrm_at && ((i->op & 0xc4) == 0 || (i->op & 0xfe) == 0x84 || shifts(i));
 }
 
-/* Of those with values. */
+/* For instructions with values: is the operand a byte? */
 static int is_of_bytes(const struct insn *i)
 {
 	return !(i->op & 1) && i->map == 0;
 }
 
-/* The whole register in which this one is: without REX, 4 to 7 are ah to bh where bytes are meant. */
+/* The full register of which this one is a part: without REX, byte registers 4 to 7 are ah to bh. */
 static unsigned whole(const struct insn *i, unsigned reg)
 {
 	return is_of_bytes(i) && !i->rex && reg >= 4 ? reg - 4 : reg;
@@ -78,7 +78,7 @@ static void put_register(struct cache *c, unsigned reg)
 	put(c, b, sizeof(b));
 }
 
-/* mov OPERAND, %rcx, of as many bytes as it has; what is above becomes 0 */
+/* mov OPERAND, %rcx, with the operand's size; the upper bytes become 0 */
 static void put_operand(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	uint8_t rex = (uint8_t)(0x40 | (i->rex & 0xb)), modrm = (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX);

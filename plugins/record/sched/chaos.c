@@ -333,7 +333,7 @@ uint32_t chaos_yield(const uint32_t *waiting, uint32_t n)
 	return first_over(waiting, n);
 }
 
-/* Can a thread that does not wait for the turn come back without the others? */
+/* Does a thread wait in the kernel for something that no thread of the process provides? */
 static int others_wait(void)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)

@@ -78,7 +78,7 @@ static enum look look_at(struct thr *x, const struct thr *t)
 	if (x == t || !x->tid || has_ended(x))
 		return x->chaos.coming ? GOES_ON : WAITS;
 	if (x->exited)
-		return IS_WOKEN; /* t ends, and another thread may wait for that */
+		return IS_WOKEN; /* x is ending, and another thread may wait for that */
 	if (!x->internal || x->gil.queued || x->own_process)
 		return GOES_ON;
 	word = x->blocking ? sleeps_for(x) : 0;

@@ -20,7 +20,7 @@
 #define CHUNK 65536ul
 #define SPREAD_MAX 2048u
 
-static int made; /* there is such memory, or was */
+static int made; /* the process has, or had, such memory */
 
 /* ---- one mapping more ---- */
 
@@ -45,7 +45,7 @@ static int may_prot(const struct mapping *m)
 	       ((m->may & MAY_EXEC) ? PROT_EXEC : 0);
 }
 
-/* Memory of the kind, zeroed, where no program's mapping comes. */
+/* New memory of this kind, zeroed, at an address that no mapping of the program's gets. */
 static uint8_t *new_shared(uint64_t len)
 {
 	long at = spare_place((long)len);
@@ -57,7 +57,7 @@ static uint8_t *new_shared(uint64_t len)
 	return (uint8_t *)at;
 }
 
-/* The same memory as at from, at another address as well. */
+/* Maps the memory at `from` at another address as well. */
 static void map_again(uint64_t from, uint64_t to, uint64_t len, int prot)
 {
 	if (raw6(SYS_mremap, (long)from, 0, (long)len, MREMAP_MAYMOVE | MREMAP_FIXED, (long)to, 0) != (long)to ||
@@ -77,7 +77,7 @@ static void copy_pages(uint8_t *to, const uint8_t *from, uint64_t len)
 
 #define USED (3ull << 62) /* in an entry of proc_pid_pagemap(5): in memory, or swapped out */
 
-/* The first page from there on that was ever used; one of which this is not known counts as used. */
+/* The first page from `at` on that was ever used; a page of which this is not known counts as used. */
 static uint64_t next_used(int pagemap, uint64_t at, uint64_t end)
 {
 	uint64_t entry[512];
@@ -97,8 +97,8 @@ static uint64_t next_used(int pagemap, uint64_t at, uint64_t end)
 }
 
 /*
- * What can be read from there on goes to the other place. How many bytes, whole pages: less at the end of a file.
- * anonymous: pages that were never used are zeros there already.
+ * Copies what can be read from `from` on. Returns the number of bytes, whole pages: less than len at the end of a file.
+ * anonymous: pages that were never used are zeros in `to` already.
  */
 static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len, int anonymous)
 {
@@ -128,7 +128,10 @@ static uint64_t copy_readable(uint8_t *to, uint64_t from, uint64_t len, int anon
 	return done;
 }
 
-/* Makes private memory such memory, with what is in it. How much of it: at the end of a file there is none. */
+/*
+ * Turns private memory into memory that can be mapped again, with the same contents. Returns how much of it: what is
+ * past the end of a file cannot be.
+ */
 static uint64_t make_shared(uint64_t at, uint64_t len, int prot, int anonymous)
 {
 	uint8_t *to = new_shared(len);
@@ -227,7 +230,7 @@ int pages_grown(uint64_t page)
 
 struct part { /* a mapping of such memory */
 	uint64_t lo, hi, off, inode;
-	uint64_t own; /* the copy's own, of what is at off */
+	uint64_t own; /* address of the copy's own memory for what is at off */
 	int prot;
 };
 
@@ -316,7 +319,7 @@ static void drop(struct alias_own *own)
 void alias_own_take(struct alias_own *own)
 {
 	if (own)
-		G.ctl->aliases = 1; /* this may be another page now */
+		G.ctl->aliases = 1; /* the copy may have its own control page by now */
 	for (uint32_t i = 0; own && i < own->parts; i++) {
 		const struct part *p = &own->part[i];
 

@@ -40,8 +40,9 @@ static void interrupt_owner(const struct slot *o, void *why)
 }
 
 /*
- * Interrupts an owner of the turn that has not moved since the last look, if it spins; patient: in any case, and takes
- * the turn away from one that is dead, or that has not taken what it was given. 1: it has not moved.
+ * Interrupts the owner of the turn if it has not moved since the last look and spins. patient: interrupts it in any
+ * case, and takes the turn away from one that is dead, or that has not accepted the turn that it was given. 1: it has
+ * not moved.
  */
 static int look_at_owner(uint64_t *seen, int patient)
 {
@@ -81,9 +82,13 @@ static int take_turn(void)
 	       __atomic_compare_exchange_n(&group.p->owner, &was, group.me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-static long patience = LOOK_NS; /* with an owner that does not move; less while there are many */
+/* how long to wait for an owner that does not move; less while there are many such waits */
+static long patience = LOOK_NS;
 
-/* As in gil.c: the last one that came looks often at first, since who spins does so from the start. */
+/*
+ * As in gil.c: the last process in the queue looks. It does so often at first, since a thread that spins does so from
+ * the start.
+ */
 static long next_look(const struct slot *s, long waited)
 {
 	if (G.chaos || s->ticket != __atomic_load_n(&group.p->ticket, __ATOMIC_RELAXED))
@@ -93,7 +98,7 @@ static long next_look(const struct slot *s, long waited)
 	return waited < patience - waited ? waited : patience - waited;
 }
 
-/* Has a ticket. yields: one that waits comes first, if it comes soon. */
+/* The process has a ticket: waits for the turn. yields: a process that waits goes first, if it comes soon. */
 static void await_turn(struct slot *s, int yields)
 {
 	long waited = 0, left = yields ? LOOK_NS : 0;
@@ -128,7 +133,7 @@ static void begin_turn(struct thr *t)
 	group.held = 1;
 	pages_enter();
 	p->slot[group.me - 1].turn = p->turns;
-	if (t->preempt.armed) /* else the slice that begins says so */
+	if (t->preempt.armed) /* otherwise the new slice says so */
 		task_not_computing(t);
 }
 
@@ -197,7 +202,7 @@ static long changed_fd(long nr, const long *a)
 	return -1;
 }
 
-/* Its number + 1, 0: none. */
+/* The number of the region + 1, 0: none. */
 static uint32_t region_of(uint64_t dev, uint64_t ino)
 {
 	struct group_page *p = group.p;

@@ -29,7 +29,7 @@ void group_lock(void)
 	for (;;) {
 		v = __atomic_load_n(word, __ATOMIC_RELAXED);
 		if (!v) {
-			/* others may sleep */
+			/* other processes may sleep */
 			if (__atomic_compare_exchange_n(word, &v, mine | WAITED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				return;
 			continue;
@@ -69,7 +69,7 @@ void group_queue(struct slot *s)
 	group_unlock();
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void drop_ticket(struct slot *s)
 {
 	if (!s->ticket)
@@ -92,8 +92,8 @@ void group_unqueue(struct slot *s)
 }
 
 /*
- * One that was woken a while ago has not come: it waits for a processor, so the next one is woken, too; or it has died.
- * With the lock held.
+ * A process that was woken a while ago has not come: it waits for a processor, so the next one is woken, too; or it has
+ * died. The caller holds the lock.
  */
 static int is_late(struct slot *s, uint64_t now)
 {
@@ -121,8 +121,8 @@ static struct slot *longest_waiting(uint64_t now)
 }
 
 /*
- * The turn is not handed to one that sleeps: until it is there, which takes long on a busy machine, one that runs
- * already may take it.
+ * The turn is not handed to a process that sleeps: that may take long to come on a busy machine. Until then, one that
+ * runs already may take the turn.
  */
 void group_free_turn(void)
 {
@@ -145,7 +145,7 @@ void group_free_turn(void)
 		__atomic_store_n(&p->owner, starved ? ((uint32_t)(s - p->slot) + 1) | GIVEN : 0, __ATOMIC_SEQ_CST);
 	}
 	if (s && __atomic_load_n(&s->go, __ATOMIC_SEQ_CST))
-		s = 0; /* it is on its way */
+		s = 0; /* it was woken, and is coming */
 	if (s) {
 		s->woken_ms = now;
 		__atomic_store_n(&s->go, 1, __ATOMIC_SEQ_CST);
@@ -191,7 +191,8 @@ void group_own(uint32_t region, uint32_t page)
 	struct owned *o = own_entry(region, page);
 
 	if (o->slot &&
-	    (o->page != page || o->region != region)) /* the process that had the other page is told that it lost it */
+	    /* the process that had the other page is told that it no longer has it OWNED */
+	    (o->page != page || o->region != region))
 		write_journal(group.me == o->slot ? 0 : group.me, LOOKED | o->region, o->page, 0);
 	*o = (struct owned){
 		.page = page, .region = (uint16_t)region, .slot = (uint16_t)group.me, .turn = group.p->turns};
@@ -238,7 +239,8 @@ uint32_t group_region(uint64_t dev, uint64_t ino)
 		p->regions++;
 	}
 	group_unlock();
-	return i; /* when there are too many, the last ones share a number: more looks, nothing worse */
+	/* when there are too many objects, the last ones share a number, which costs needless wake-ups only */
+	return i;
 }
 
 static uint32_t word_of(const void *obj)

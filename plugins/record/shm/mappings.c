@@ -71,7 +71,7 @@ struct mapping *mapping_alias(const struct mapping *m, uint32_t i, uint32_t *k, 
 	return 0;
 }
 
-/* Threads of a parallel recording may map at once; it is held for some instructions. */
+/* Threads of a parallel recording may map at the same time; the lock is held for a few instructions. */
 static uint32_t table;
 
 void mappings_lock(void)
@@ -94,8 +94,8 @@ void mappings_widen(uint64_t lo, uint64_t hi)
 }
 
 /*
- * The memory is not among the program's mappings: where the program goes beyond the end of one of its own, it is to get
- * a fault, and not to change this. Memory that was given back is used again when the area's end has been reached.
+ * The memory is kept away from the program's mappings: if the program accesses memory beyond one of its own, it must
+ * get a fault, and not change this. Memory that was given back is used again when the end of the area has been reached.
  */
 #define TRIES 1024u
 void *pages_alloc(uint64_t len)

@@ -80,7 +80,8 @@ int page_is_backed(const struct mapping *m, const uint8_t *page)
 
 void pages_log(struct thr *t, const uint8_t *at, const uint8_t *page, const uint8_t *was)
 {
-	static uint8_t diff[2 * PAGE]; /* of the owner of the turn; the stack may be a small one for signals */
+	/* used by the process that has the turn; the stack may be a small one for signal handlers */
+	static uint8_t diff[2 * PAGE];
 	uint64_t addr = (uint64_t)at, n = was ? pages_diff(was, page, diff) : pages_whole(page, diff);
 	const uint8_t *cur = t->log.cur;
 
@@ -93,8 +94,7 @@ void pages_log(struct thr *t, const uint8_t *at, const uint8_t *page, const uint
 
 /* ---- one page ---- */
 
-/* What the process knows of the page, whichever mapping it looks at. In a replay those are the same memory (alias.c).
- */
+/* Notes what the process knows of the page, in all mappings of it. In a replay these are the same memory (alias.c). */
 void pages_know(struct mapping *m, uint32_t i, const uint8_t *now)
 {
 	struct mapping *o;
@@ -133,7 +133,8 @@ static void apply(const struct rlog_rec *r)
 	if (!m)
 		shim_fail("shared memory is not mapped where it was when recording");
 	raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE | ((m->may & MAY_EXEC) ? PROT_EXEC : 0));
-	if (!page_is_backed(m, page)) /* past the end of the file's copy when it was mapped: the file has grown since */
+	/* the page was past the end of the file's copy when it was mapped: the file has grown since */
+	if (!page_is_backed(m, page))
 		alias_make_room(m, (uint32_t)(((uint64_t)page - m->lo) / PAGE));
 	for (; p + 4 <= end; p += 4 + n) {
 		memcpy(&at, p, 2);

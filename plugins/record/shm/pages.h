@@ -36,7 +36,7 @@ enum {
 
 /* How this process uses a page of a mapping that is followed (pages_turn.c). */
 struct page_use {
-	uint8_t looks; /* so many changes of others are looked at before it becomes STALE */
+	uint8_t looks; /* this many changes by others are looked at before it becomes STALE */
 	uint8_t heat; /* how often it was written lately */
 	uint8_t listed; /* compared at the end of each turn */
 	uint8_t writes : 1; /* was written */
@@ -48,17 +48,17 @@ struct mapping {
 	uint64_t lo, hi; /* hi 0: free */
 	uint32_t region, first; /* the group's number; page of it at lo */
 	enum region_kind kind;
-	uint8_t may; /* MAY_*, while it is not followed */
+	uint8_t may; /* MAY_* of the mapping, while it is not followed */
 	uint64_t dev, ino;
 	uint64_t kept[18]; /* struct stat of the file, by which the recording's copy of it is named; all 0: none */
-	uint8_t *state, *shadow; /* a byte for each page; what the process knows; NULL: not followed */
+	uint8_t *state, *shadow; /* a byte for each page; what the process knows of the memory; NULL: not followed */
 	struct page_use *use; /* for each page */
 };
 
 struct pages {
 	struct mapping maps[MAPPINGS];
-	uint32_t nmaps; /* ever used */
-	uint64_t lo, hi; /* all of them lie in there */
+	uint32_t nmaps; /* entries ever used */
+	uint64_t lo, hi; /* all mappings are in this range */
 };
 extern struct pages pages;
 
@@ -85,17 +85,21 @@ static inline uint32_t pages_of(const struct mapping *m)
 /* --- pages.c --- */
 /* Logs what differs between `was` (NULL: nothing is known) and `page`, as a change at the address `at`. */
 void pages_log(struct thr *t, const uint8_t *at, const uint8_t *page, const uint8_t *was);
-/* What is in page i, as in `now`, is known, whichever of its mappings the process looks at. */
+/* The contents of page i, as in `now`, are known, in each mapping of them. */
 void pages_know(struct mapping *m, uint32_t i, const uint8_t *now);
 
 /* --- pages_turn.c --- */
 void pages_opened(struct mapping *m, uint32_t i); /* page i is no longer STALE */
 void pages_disown(struct mapping *m, uint32_t i); /* an OWNED page becomes one that is listed */
-void pages_pin_page(struct mapping *m, uint32_t i); /* page i, which can be written */
-void pages_list(struct mapping *m, uint32_t i); /* page i can be written, and others may have seen it */
+void pages_pin_page(struct mapping *m, uint32_t i); /* pins page i, which can be written */
+/* page i can be written, and others may have seen it: it is compared at the end of each turn */
+void pages_list(struct mapping *m, uint32_t i);
 
 /* --- pages_diff.c --- */
-/* Pieces: offset (2 bytes), length (2 bytes), bytes. At most 2 * PAGE. Gives their length; 0: equal. */
+/*
+ * Writes the differences as pieces: offset (2 bytes), length (2 bytes), bytes; at most 2 * PAGE in all. Returns their
+ * length; 0: the pages are equal.
+ */
 uint64_t pages_diff(const uint8_t *was, const uint8_t *now, uint8_t *out);
 uint64_t pages_whole(const uint8_t *now, uint8_t *out); /* all of it, as pieces */
 int pages_equal(const uint8_t *a, const uint8_t *b);
@@ -106,33 +110,35 @@ int pages_copy_changes(uint8_t *to, const uint8_t *from);
 /* Zeroed memory of the recorder's own. */
 void *pages_alloc(uint64_t len);
 struct mapping *mapping_of(uint64_t a); /* or NULL */
-/* Threads of a parallel recording may map at once: around a change of the table, some instructions long. */
+/*
+ * Around a change of the table, for a few instructions, since threads of a parallel recording may map at the same time.
+ */
 void mappings_lock(void);
 void mappings_unlock(void);
-void mappings_widen(uint64_t lo, uint64_t hi); /* a mapping was made there: pages.lo, pages.hi */
-void mapping_states(struct mapping *m); /* memory for state and use, all 0 */
-void mapping_forget(const struct mapping *m); /* gives up that, and the shadow */
+void mappings_widen(uint64_t lo, uint64_t hi); /* widens pages.lo, pages.hi for a new mapping */
+void mapping_states(struct mapping *m); /* allocates state and use, all 0 */
+void mapping_forget(const struct mapping *m); /* frees those and the shadow */
 int mapping_prot(const struct mapping *m, uint64_t a); /* PROT_*, at an address of it */
-/* What the process knows of a mapping that is followed from here on: new memory, or as raw_failed() tells. */
+/* What the process knows of a mapping that is followed from here on: new memory, or an error as raw_failed() tells. */
 void *pages_shadow(const struct mapping *m);
 /*
- * The next mapping of the process, from *k on, in which page i of m lies, too: m itself is not among them. *j: its
- * number there; *k: where to go on. NULL: no more. Pages that were unmapped are left out.
+ * The next mapping of the process, from *k on, that also has page i of m; m itself is left out. *j: the page's number
+ * there; *k: where to go on. NULL: no more. Pages that were unmapped are left out.
  */
 struct mapping *mapping_alias(const struct mapping *m, uint32_t i, uint32_t *k, uint32_t *j);
-/* Are both of the same memory? They need not overlap. */
+/* Do both map the same memory? They need not overlap. */
 int mapping_same(const struct mapping *a, const struct mapping *b);
 /* Sets the states of pages [i, end), and protects them accordingly. */
 void pages_set(struct mapping *m, uint32_t i, uint32_t end, uint8_t state);
 /* PROT_* as MAY_*. */
 uint8_t pages_may(int prot);
-/* Is there anything after the page? Past the end of a file is a SIGBUS, for the program to get. */
+/* Does the page exist? An access past the end of a file is a SIGBUS, which the program is to get. */
 int page_is_backed(const struct mapping *m, const uint8_t *page);
 
 /* --- alias.c --- */
-/* A mapping was made: what of it is in others already becomes the same memory as there. */
+/* A mapping was made: the parts of it that other mappings have as well become the same memory. */
 void alias_join(const struct mapping *m);
-/* There is something after page i of m, a file's, from here on: zeros. */
+/* From here on, page i of m, a file's, exists: it contains zeros. */
 void alias_make_room(const struct mapping *m, uint32_t i);
 
 #endif

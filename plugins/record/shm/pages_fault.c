@@ -10,7 +10,7 @@
 
 #include <sys/uio.h>
 
-/* Has the process seen all that is in the page at another address? What it has written since is its own. */
+/* Has the process seen all that is in the page through another mapping? What it has written since is its own. */
 static int seen_elsewhere(const struct mapping *m, uint32_t i)
 {
 	struct mapping *o;
@@ -21,7 +21,7 @@ static int seen_elsewhere(const struct mapping *m, uint32_t i)
 	return 0;
 }
 
-/* Makes a page accessible. 1: it changed something, or may be tried again. */
+/* Makes a page accessible. 1: something was done, and the access may be tried again. */
 static int open_page(struct thr *t, struct mapping *m, uint32_t i, int writes)
 {
 	uint8_t s = m->state[i];
@@ -56,7 +56,7 @@ int pages_fault(struct thr *t, uint64_t addr, int writes)
 	if (!G.group || !t || !(m = mapping_of(addr)))
 		return 0;
 	if (G.mode != SHIM_RECORD) {
-		/* recording has ended: nobody follows them any more */
+		/* recording has ended, so the pages are not followed any more */
 		return G.mode == SHIM_OFF && raw3(SYS_mprotect, addr & ~(PAGE - 1), PAGE, PROT_READ | PROT_WRITE) == 0;
 	}
 	depth = t->depth;
@@ -71,8 +71,9 @@ int pages_fault(struct thr *t, uint64_t addr, int writes)
 }
 
 /*
- * Replay: a file grew after its mapping, as programs make it that map more than there is and extend the file later.
- * The recording's copy is as long as the file was, and zeros follow, or what a PAGE brings. Not where it crashed.
+ * Replay: the file has grown since it was mapped, as by programs that map more than there is and extend the file later.
+ * The recording's copy is as long as the file was; zeros follow, or what a PAGE record contains. 0: the recorded
+ * program got a SIGBUS here.
  */
 static int has_grown(const struct thr *t, uint64_t page)
 {

@@ -30,7 +30,7 @@ static void *map_copy(const char *kept, uint64_t len, uint64_t off)
 	return at;
 }
 
-/* What the process knows of it by its other mappings. */
+/* Copies to the shadow what the process knows of the memory through its other mappings. */
 static void *as_elsewhere(const struct mapping *m, uint8_t *shadow)
 {
 	for (uint32_t k = 0; !raw_failed(shadow) && k < pages.nmaps; k++) {
@@ -48,7 +48,10 @@ static void *as_elsewhere(const struct mapping *m, uint8_t *shadow)
 	return shadow;
 }
 
-/* From here on the mapping is followed. Its content now: what the process knows (anonymous), or as kept. */
+/*
+ * From here on, the mapping is followed. Its contents now are what the process knows: zeros (anonymous), or the file as
+ * in the recording's copy.
+ */
 void *pages_shadow(const struct mapping *m)
 {
 	char path[400];
@@ -160,7 +163,7 @@ static int see_protection(const struct map *is, void *arg)
 	return is->lo >= m->hi;
 }
 
-/* What the program may not read, until its contents are copied. */
+/* Makes memory readable that the program may not read, until its contents are copied. */
 static void make_readable(const struct mapping *m)
 {
 	for (uint32_t i = 0, from; i < pages_of(m); i++) {
@@ -171,14 +174,14 @@ static void make_readable(const struct mapping *m)
 	}
 }
 
-/* The mapping was private to this process until now: what is in it is known. */
+/* The mapping was private to this process until now: its contents are known. */
 static void begin(struct mapping *m)
 {
 	uint32_t n = pages_of(m);
 
 	follow(m, pages_alloc(m->hi - m->lo));
 	maps_each(see_protection, m);
-	make_readable(m); /* not before: where protections change, the kernel's list does */
+	make_readable(m); /* not earlier, since changing protections changes the kernel's list of mappings */
 	for (uint32_t i = 0; i < n; i++) {
 		unsigned char there = 0;
 
@@ -201,7 +204,7 @@ void pages_begin(void)
 			begin(&pages.maps[k]);
 }
 
-/* Pages [lo, hi) of a mapping that goes on. */
+/* Reduces a mapping to its pages in [lo, hi). */
 static void cut(struct mapping *m, uint64_t lo, uint64_t hi)
 {
 	struct mapping *rest;
@@ -212,7 +215,8 @@ static void cut(struct mapping *m, uint64_t lo, uint64_t hi)
 				m->state[i] |= GONE;
 	} else if (lo > m->lo) {
 		mappings_lock();
-		rest = hi < m->hi ? free_entry() : 0; /* none: what is after a hole is private from here on */
+		/* without a free entry, what is after a hole is treated as private from here on */
+		rest = hi < m->hi ? free_entry() : 0;
 		if (rest) {
 			*rest = *m;
 			rest->first += (uint32_t)((hi - m->lo) / PAGE);

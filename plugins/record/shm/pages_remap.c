@@ -22,12 +22,13 @@ int pages_move(struct thr *t, uint64_t from, uint64_t len, uint64_t to_len)
 
 	len = (len + PAGE - 1) & ~(PAGE - 1);
 	if (m && to_len && m->lo == from && m->hi == from + len && !is_pinned(m)) {
-		/* what comes into sight of a file is not what it was when it was mapped */
+		/* the part of the file that becomes visible may have changed since the file was mapped */
 		if (m->kind == REGION_FILE && to_len > len)
 			group_begin(t);
 		if (G.mode == SHIM_RECORD && m->state) {
 			pages_settle();
-			pages_set(m, 0, pages_of(m), STALE); /* the kernel moves what is protected in one way */
+			/* the kernel moves only memory that has one protection throughout */
+			pages_set(m, 0, pages_of(m), STALE);
 		}
 		return 1;
 	}
@@ -50,7 +51,7 @@ void pages_moved(uint64_t from, uint64_t to, uint64_t len)
 		return;
 	len = (len + PAGE - 1) & ~(PAGE - 1);
 	was = *m;
-	*m = (struct mapping){0}; /* it is not in the way of itself */
+	*m = (struct mapping){0}; /* so that it does not overlap itself */
 	pages_unmapped(to, len);
 	*m = was;
 	m->lo = to;
@@ -80,7 +81,7 @@ void pages_duplicated(uint64_t from, uint64_t to, uint64_t len)
 
 	if (!m)
 		return;
-	/* anonymous memory has no number that says what is the same; no device has this one */
+	/* anonymous memory has no number that identifies it; no device has this one */
 	if (!m->dev && !m->ino) {
 		m->dev = ~1ull;
 		m->ino = (uint64_t)G.process << 32 | __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);

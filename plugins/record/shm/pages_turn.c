@@ -36,18 +36,19 @@
 #define LOOKS_MIN 8u
 #define HEAT_STEP 4u
 #define HEAT_MAX 60u
-#define MANY 8192u /* entries of the journal: to look again at what is touched takes less time than to read them */
+/* entries of the journal: instead of reading more than these, pages are looked at again when they are accessed */
+#define MANY 8192u
 
 static struct listed {
 	uint16_t map;
-	uint16_t quiet; /* turns in which it was not written, one after the other */
+	uint16_t quiet; /* successive turns in which the page was not written */
 	uint32_t page;
 } *const list = (struct listed *)SHIM_DIRTY_ADDR;
 RLOG_AREA_FITS(SHIM_DIRTY_ADDR, LIST_MAX * sizeof(struct listed), SHIM_HELD_ADDR);
-static int list_mapped; /* in the parent, too */
+static int list_mapped; /* a fork inherits it */
 static uint32_t nlist;
 
-/* Small files are looked at for writes of strangers. */
+/* Small files are checked for writes by processes outside the recording. */
 #define WATCHED 16u
 
 static int is_watched(const struct mapping *m)
@@ -77,7 +78,7 @@ void pages_list(struct mapping *m, uint32_t i)
 	list[nlist++] = (struct listed){.map = (uint16_t)(m - pages.maps), .page = i};
 }
 
-/* While a turn begins: the one before. */
+/* While a turn begins: the turn before. */
 static uint32_t last_turn(void)
 {
 	return (uint32_t)group.p->slot[group.me - 1].turn;
@@ -106,7 +107,7 @@ static int is_mapped_once(uint32_t region, uint32_t page)
 	return n == 1;
 }
 
-/* The process's writes to it are known to itself and told to the others. 1: there were some. */
+/* Takes the process's writes to the page into its shadow, and tells the others. 1: there were some. */
 static int publish(struct mapping *m, uint32_t i)
 {
 	struct page_use *u = &m->use[i];
@@ -159,8 +160,8 @@ void pages_disown(struct mapping *m, uint32_t i)
 }
 
 /*
- * Another process has looked at a page which this one had OWNED, and which was as in base then. Without that: it is as
- * this process left it, which the shadow has if that was in its last turn.
+ * Another process has looked at a page which this one had OWNED, and which was as in base then. Without base, the page
+ * is as this process left it; the shadow has that if it was in the process's last turn.
  */
 static void disown(struct mapping *m, uint32_t i, const void *base)
 {
@@ -188,7 +189,7 @@ static void others_looked(uint32_t region, uint32_t page, const void *base)
 	}
 }
 
-/* ---- pinned pages, and strangers ---- */
+/* ---- pinned pages, and writes from outside ---- */
 
 #define PINS 64u
 static struct listed pins[PINS];
@@ -222,7 +223,7 @@ void pages_kernel_word(struct thr *t, const uint32_t *word)
 	pages_know(m, i, page);
 }
 
-/* Changes of others, and of the kernel, are logged at the beginning of a turn; the process's own after it. */
+/* Changes by others and by the kernel are logged at the beginning of a turn, the process's own after it. */
 static void look_at_pins(int leaving)
 {
 	for (uint32_t k = 0; k < npins; k++) {
@@ -244,7 +245,7 @@ static void look_at_pins(int leaving)
 }
 
 /*
- * Small files: did a process outside of the recording write there? Nobody else tells. What it wrote is seen at
+ * For small files: did a process outside the recording write there? Nothing tells of that. Such writes are seen at
  * events only.
  */
 static void watch(struct mapping *m)

@@ -2,10 +2,10 @@
 /*
  * setxid.c: a program with several threads changes its user or groups.
  *
- * In the kernel each thread has its own. libc changes those of all threads: it sends each thread a signal, whose
+ * In the kernel, each thread has its own. libc changes those of all threads: it sends each thread a signal, whose
  * handler makes the call there, and waits. The order in which the threads do this depends on timing, and has no
- * meaning: all of it is one event, in which the handlers of the other threads run at once and are not recorded. A
- * replay has the result alone.
+ * meaning. So all of it is one event, in which the handlers of the other threads run at once and are not recorded; a
+ * replay only takes the result.
  */
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
@@ -14,10 +14,10 @@
 
 #include <errno.h>
 
-/* For setxid_signal: somebody in here waits for it. */
+/* Threads that wait in here, for setxid_signal. */
 static uint32_t waiting;
 
-/* libc set its handler in its own pthread_create, whose calls are not the program's. Its calls are not, either. */
+/* libc set its handler in its own pthread_create, whose calls are not the program's; neither are the handler's. */
 static void take_over(void)
 {
 	struct ksigaction k = {0};
@@ -44,7 +44,7 @@ struct thr *setxid_begin(uint64_t caller)
 	return t;
 }
 
-/* ret: what libc's function gave. */
+/* ret: what libc's function has returned. */
 int setxid_end(struct thr *t, int64_t ret)
 {
 	__atomic_sub_fetch(&waiting, 1, __ATOMIC_SEQ_CST);

@@ -51,7 +51,7 @@ void sig_deliver_pending(struct thr *t)
 	}
 }
 
-/* The default action of a signal that was sent, as kill -SEGV does: the log ends where it came. */
+/* The default action of a signal that was sent, such as by kill -SEGV: the log ends where the signal came. */
 static void die_of(int sig)
 {
 	detect_look_at_all();
@@ -60,14 +60,14 @@ static void die_of(int sig)
 	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
-/* The thread died of what it did itself: the last thing on its timeline. */
+/* The thread is killed by a fault of its own: this is the last event on its timeline. */
 static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 {
 	uint64_t op[4] = {(uint64_t)sig, (uint64_t)(uint32_t)si->si_code, (uint64_t)si->si_addr,
 			  (uint64_t)uc->uc_mcontext.gregs[REG_RIP]};
 	struct rlog_rec r;
 
-	if (t && t->own_process && G.mode != SHIM_OFF) { /* the end of this one only */
+	if (t && t->own_process && G.mode != SHIM_OFF) { /* only this process ends */
 		t->selector = 0;
 		if (G.mode == SHIM_REPLAY)
 			adopt_exit(t, SYS_exit, 0);
@@ -93,9 +93,9 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		turn_done(t);
 		turn_end(t, REPLAY_ENDED);
 	}
-	sig_set_default(sig); /* it does it again */
+	sig_set_default(sig); /* the instruction faults again */
 	if (sig == SIGTRAP ||
-	    sig != si->si_signo) /* but an int3 is after it by now; or this is of the handler's stack */
+	    sig != si->si_signo) /* but the PC is after an int3 already; or the fault is one of the handler's stack */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
@@ -111,8 +111,8 @@ _Noreturn void sig_die(struct thr *t, int sig)
 }
 
 /*
- * The handler of what the thread has done. Where its frame has no place, the kernel sends SIGSEGV instead, whose
- * handler may have a stack of its own. -1: it dies of that.
+ * Runs the handler of a fault. If there is no room for its frame, the kernel sends SIGSEGV instead, whose handler may
+ * have a stack of its own. -1: SIGSEGV ends the program.
  */
 static int handle_fault(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, const struct ksigaction *act)
 {
@@ -149,7 +149,7 @@ static void queue(struct thr *t, int sig, const siginfo_t *si)
 {
 	uint64_t all = SIG_QUEUE_BLOCKS, old;
 
-	if (likely(sig != SIG_PREEMPT)) { /* whose handler is the recorder's, and does not block the others */
+	if (likely(sig != SIG_PREEMPT)) { /* its handler is the recorder's, and does not block the others */
 		sig_queue_put(t, si);
 		return;
 	}
@@ -225,7 +225,8 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 			t->clean = 0;
 			gil_block(t);
 		} else {
-			wait_lets_signals_in(t); /* those that came while it ran: the call may wait for long */
+			/* signals that came while the handler ran: the call may wait for long */
+			wait_lets_signals_in(t);
 		}
 		self->interrupted |= INTERRUPTED_BY_HANDLER;
 		return;

@@ -9,9 +9,9 @@
 #include <ucontext.h>
 
 /*
- * What a handler gets, and where its stack begins. In a trap, and where a computation was interrupted, that is right
- * below what the program has there. In a wrapper it is well below the recorder's frames, which differ between recording
- * and replay.
+ * What a handler gets; its stack begins below. In a trap, and where a computation was interrupted, this is right below
+ * what the program has on its stack. In a wrapper it is well below the recorder's frames, which differ between
+ * recording and replay.
  */
 struct handler_frame {
 	siginfo_t info;
@@ -23,7 +23,7 @@ static inline uint64_t frame_at(uint64_t sp)
 	return (sp - sizeof(struct handler_frame)) & ~63ull;
 }
 
-/* What is blocked while the handler of a signal runs, as the program sees it, and as it is. */
+/* Which signals are blocked while a handler runs: as the program sees it, and in fact. */
 static inline uint64_t handler_blocks(int sig, const struct ksigaction *act)
 {
 	return act->mask | ((act->flags & SA_NODEFER) ? 0 : SIG_BIT(sig));
@@ -35,8 +35,8 @@ static inline uint64_t handler_mask(int sig, const struct ksigaction *act)
 }
 
 /*
- * Parts of the functions that call a handler on another stack (in assembler). slot: own_stack.h. Of the recorder's
- * registers the handler sees no other: what it saves of them on its stack is to be the same in a replay.
+ * Parts of the functions that call a handler on another stack (in assembler). slot: see own_stack.h. The handler sees
+ * only these of the recorder's registers, since what it saves on its stack must be the same in a replay.
  */
 #define SAVE(reg, at) "	push %" #reg "\n	.cfi_adjust_cfa_offset 8\n	.cfi_offset " #reg ", -" #at "\n"
 #define SAVE_ALL SAVE(rbp, 16) SAVE(rbx, 24) SAVE(r12, 32) SAVE(r13, 40) SAVE(r14, 48) SAVE(r15, 56)

@@ -26,9 +26,10 @@
 
 #define SIG_CANCEL 32 /* glibc's */
 #define FRAME_MARGIN 2048u
-#define WIPE_MAX 16384u /* a frame that is farther away is on another stack */
-#define FRAME_DEPTH 31u /* bits of its address that say in the log how many handlers were running */
-#define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
+#define WIPE_MAX 16384u /* a frame that is further away is on another stack */
+#define FRAME_DEPTH 31u /* bits of `frame` in the log: how many handlers were running */
+/* ... and whether it ran in a wait, whose record is the next one of another kind */
+#define FRAME_WAITS 32u
 
 /* A signal that has been set up, and whose handler has yet to run. */
 struct set_up {
@@ -36,7 +37,8 @@ struct set_up {
 	void (*fn)(int, siginfo_t *, void *);
 	uint64_t frame; /* as in struct delivery */
 	uint64_t before,
-		mask; /* before: the mask outside of the handler, as the handler sees it; mask: while it runs */
+		/* before: the signal mask outside the handler, as the handler sees it; mask: while the handler runs */
+		mask;
 	uint64_t hidden; /* t->hidden outside of the handler */
 	stack_t alt; /* the program's alternate stack at that time */
 };
@@ -49,10 +51,10 @@ struct set_ups {
 #define SETS_MAX (sizeof(((struct set_ups *)0)->of) / sizeof(struct set_up))
 
 /*
- * mask: the handler's, from when its stack is in use. All signals that come are blocked before and after: of one that
- * comes while this thread is on another stack, the kernel would put the frame on top of the program's signal stack,
- * where *info and *uc are. daemon/visibility/signal_handlers.c recognises the call by the code around it. The name is
- * what a backtrace shows.
+ * mask: the handler's, which is set once its stack is in use. Before and after, all signals are blocked: for one that
+ * came while this thread is on another stack, the kernel would put the frame on top of the program's signal stack,
+ * where *info and *uc are. daemon/visibility/signal_handlers.c recognises the call by the code around it. Backtraces
+ * show the name of this function.
  */
 void signal_handler_called(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *),
 			   const uint64_t *mask, uint64_t *slot);
@@ -75,8 +77,7 @@ __asm__(".text\n.type signal_handler_called, @function\n"
 	"	.cfi_endproc\n"
 	".size signal_handler_called, .-signal_handler_called\n");
 
-/* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the
- * wait. */
+/* See sig.h. */
 uint64_t sig_frame_for(const struct thr *t, const struct delivery *d, const void *here)
 {
 	uint64_t sp = own_stack_program_sp(t, here);
@@ -96,8 +97,8 @@ static int is_below(const void *here, uint64_t sp)
 }
 
 /*
- * What is dead between the shim's frames and the handler's differs between recording and replay. A collector of garbage
- * that stops threads by a signal, and takes for a pointer what it finds on their stacks, looks there too.
+ * Clears the dead memory between the recorder's frames and the handler's, which differs between recording and replay: a
+ * garbage collector that stops threads by a signal looks for pointers on their stacks, there as well.
  */
 static __attribute__((always_inline)) inline void wipe_above(const struct handler_frame *f)
 {
@@ -107,7 +108,9 @@ static __attribute__((always_inline)) inline void wipe_above(const struct handle
 		scrub_stack_bytes(n);
 }
 
-/* The payload of a SIGNAL: the delivery, and in the low bits of `frame` how many handlers run already, and FRAME_WAITS.
+/*
+ * The payload of a SIGNAL: the delivery, with the number of running handlers and FRAME_WAITS in the low bits of
+ * `frame`.
  */
 _Static_assert(sizeof(struct delivery) == sizeof(siginfo_t) + sizeof(struct ksigaction) + 8, "no padding");
 
@@ -121,14 +124,14 @@ void sig_record(struct thr *t, const struct delivery *d)
 	sig_action_called(d->si.si_signo, &d->act);
 	p.frame |= (t->handlers & FRAME_DEPTH) | (t->unrecorded ? FRAME_WAITS : 0);
 	ev_bytes(t, RLOG_SIGNAL, &what, 1, &p, sizeof(p));
-	if (unlikely(G.group)) /* its stack may be shared memory; no fault can be handled while it is set up */
+	if (unlikely(G.group)) /* the stack may be shared memory; no fault can be handled while the signal is set up */
 		pages_touch((char *)d->frame - CALL_ROOM, sizeof(struct handler_frame) + CALL_ROOM, 1);
 }
 
 /*
- * Is the SIGNAL that comes next one for here? Not if fewer handlers ran then: it came after the last event of one that
- * is still running, and is handled when that has returned. And not where an event ends (waits: 0), if it came in the
- * wait of the next: code of the program runs before that.
+ * Is the next SIGNAL record to be handled here? Not if fewer handlers were running: it came after the last event of a
+ * handler that is still running, and is handled when that has returned. And not where an event ends (waits: 0), if the
+ * signal came in the wait of the next event: code of the program runs before that.
  */
 static int is_for_here(const struct thr *t, int waits)
 {
@@ -156,18 +159,18 @@ static void take_signal(struct thr *t, struct delivery *d)
 	turn_done(t);
 }
 
-/* None: SA_RESETHAND, or the program has changed its mind since the signal came. */
+/* There is none after SA_RESETHAND, or if the program has changed the action since the signal came. */
 int sig_has_action(const struct thr *t, struct delivery *d)
 {
 	int sig = d->si.si_signo;
 
 	d->act = sig_action_of(sig);
 	if (!d->act.handler)
-		raw3(SYS_tgkill, raw0(SYS_getpid), t->tid, sig); /* a replay may signal its own process only */
+		raw3(SYS_tgkill, raw0(SYS_getpid), t->tid, sig); /* a replay may only signal its own process */
 	return action_has_handler(&d->act);
 }
 
-/* The state of a thread at what the first of these signals interrupts. */
+/* The state of a thread that the first of these signals interrupts. */
 struct interrupted {
 	int depth, blocking, made_event, cancellable, unrecorded, call_over, in_trap;
 	enum wait_kind internal;
@@ -212,7 +215,7 @@ static void interrupted_goes_on(struct thr *t, const struct interrupted *was)
 	t->wait_mask = was->wait_mask;
 }
 
-/* Where the next one's handler runs, once `top` has been set up. */
+/* The frame for the next handler, once `top` has been set up. */
 static uint64_t frame_on(const struct thr *t, const struct set_up *top, const struct ksigaction *act)
 {
 	uint64_t end = (act->flags & SA_ONSTACK) ? program_stack_end(t, top->frame) : 0;
@@ -220,7 +223,10 @@ static uint64_t frame_on(const struct thr *t, const struct set_up *top, const st
 	return frame_at(end ? end : top->frame - RED_ZONE);
 }
 
-/* before, blocked: what is blocked outside of the handler, as it sees it; what is blocked where it begins. */
+/*
+ * before: the signals that are blocked outside the handler, as it sees it; blocked: those that are blocked where it
+ * begins.
+ */
 static void set_up(struct thr *t, struct set_up *s, const struct delivery *d, uint64_t before, uint64_t blocked)
 {
 	int sig = d->si.si_signo;
@@ -236,7 +242,7 @@ static void set_up(struct thr *t, struct set_up *s, const struct delivery *d, ui
 	program_stack_save(t, &s->alt);
 }
 
-/* Signals that the kernel has for this thread, and that the handler of s does not block, come into the queue. */
+/* Queues the signals that are pending for this thread, and that the handler of s does not block. */
 static void let_in(const struct set_up *s)
 {
 	uint64_t waiting = 0;
@@ -273,7 +279,7 @@ static int next(struct thr *t, const struct set_up *top, struct delivery *d)
 	return G.mode == SHIM_REPLAY ? next_replayed(t, d) : next_recorded(t, top, d);
 }
 
-/* Sets up the signals that come next. When there is no room for more, they wait for an event of the handler. */
+/* Sets up the next signals. If there is no room for more, they wait for an event of the handler. */
 static void set_up_more(struct thr *t, struct set_ups *all)
 {
 	struct delivery d;
@@ -286,7 +292,7 @@ static void set_up_more(struct thr *t, struct set_ups *all)
 	}
 }
 
-/* What a handler finds as interrupted that was set up on top of `below`: the first instruction of that one's. */
+/* Shows a handler that was set up on top of `below` what it has interrupted: the first instruction of that handler. */
 static void show_handler(const struct set_up *below, greg_t *g)
 {
 	struct handler_frame *f = (struct handler_frame *)below->frame;
@@ -299,8 +305,8 @@ static void show_handler(const struct set_up *below, greg_t *g)
 }
 
 /*
- * Runs the handler of s. below: what it was set up on top of, or NULL: the program in `call`. Gives the mask after it.
- * outer: the mask of the recorder's handler in which this is, or NULL.
+ * Runs the handler of s. below: the handler on top of which it was set up; NULL: the program, as in `call`. Returns the
+ * mask after it. outer: the mask of the recorder's handler in which this runs, or NULL.
  */
 static uint64_t run_handler(struct thr *t, const struct set_up *s, const struct set_up *below, int restarts,
 			    const ucontext_t *call, const struct interrupted *was, const uint64_t *outer)
@@ -336,7 +342,7 @@ static uint64_t run_handler(struct thr *t, const struct set_up *s, const struct 
 	slot = own_stack_slot(t, (uint64_t)f);
 	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask, slot);
 	own_stack_slot_done(slot);
-	__builtin_memcpy(&mask, &f->uc.uc_sigmask, 8); /* which it may have changed */
+	__builtin_memcpy(&mask, &f->uc.uc_sigmask, 8); /* the handler may have changed it */
 	hidden = mask & sig_never_blocked();
 	mask &= ~sig_never_blocked();
 	if (sig == SIG_CANCEL && self->cancel.late) {
@@ -357,7 +363,7 @@ static uint64_t run_handler(struct thr *t, const struct set_up *s, const struct 
 	return mask;
 }
 
-/* Of those that were set up, the ones that a jump has left are forgotten: the program is further up their stack. */
+/* Forgets those of the set-up signals that a longjmp has left: the program is further up their stack. */
 static void forget_left(struct set_ups *all, uint64_t sp)
 {
 	while (all->n) {
@@ -382,7 +388,7 @@ void sig_call_handlers(struct thr *t, const struct delivery *d, ucontext_t *uc, 
 	if (is_below(__builtin_frame_address(0), frame + sizeof(struct handler_frame) + 512))
 		shim_fail("a signal handler's stack is not where it was when recording");
 	t->internal = 0;
-	t->blocking = t->unrecorded = 0; /* what comes from here on waits for the handlers' events */
+	t->blocking = t->unrecorded = 0; /* signals from here on wait for the handlers' events */
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &every_signal, &was, 8);
 	old = was;
 	if (uc)
@@ -418,8 +424,8 @@ static int deliver_replay(struct thr *t, int waits)
 	struct delivery d;
 
 	/*
-	 * looks only, without turn_peek: a thread that runs in a donated turn is not at its next event yet; a yield
-	 * ahead belongs to the next call, and code of the program may run before that
+	 * does not use turn_peek: a thread that runs in a donated turn is not at its next event yet; and a YIELD record
+	 * belongs to the next call, before which code of the program may run
 	 */
 	if (!turn_next_is(t, RLOG_SIGNAL) || !is_for_here(t, waits))
 		return 0;

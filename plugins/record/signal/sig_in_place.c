@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sig_in_place.c: runs the program's handler of what a thread did itself (a fault) where that happened. */
+/* sig_in_place.c: runs the program's handler of a fault where the fault happened. */
 #include "record/core/held.h"
 #include "record/core/own_stack.h"
 #include "record/core/sigaction.h"
@@ -21,13 +21,13 @@ __asm__(".text\n.type signal_handler_runs, @function\n"
 	".size signal_handler_runs, .-signal_handler_runs\n");
 
 #define KERNEL_UC (offsetof(ucontext_t, uc_sigmask) + 8)
-/* The kernel says: it lets the program's stack grow, too. */
+/* Asks the kernel, which may also let the program's stack grow. */
 static int writes_at(uint64_t at)
 {
 	return raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, at, 8) == 0;
 }
 
-/* The stack may be shared memory that this process has not accessed yet. */
+/* Is the memory writable? The stack may be shared memory that this process has not accessed yet. */
 static int is_writable(struct thr *t, uint64_t lo, uint64_t hi)
 {
 	for (uint64_t at = lo; at < hi; at = (at & ~4095ull) + 4096)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sig_state.c: the state that a handler of an asynchronous signal finds as the interrupted one, and may change. */
+/* sig_state.c: the interrupted state that a handler of an asynchronous signal finds, and may change. */
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
 #include "record/signal/sig.h"
@@ -12,16 +12,15 @@
 #define FLAG_TRAP 0x100
 #define FLAG_RESUME 0x10000
 
-/* The program's registers at the system call that it makes with an instruction of its own, of which `here` is a frame;
- * or NULL. */
+/* See sig.h. */
 ucontext_t *sig_own_call(const struct thr *t, const void *here)
 {
 	return t->trap.in && own_stack_has(t, here) ? t->stack.uc : 0;
 }
 
 /*
- * What a handler finds as the interrupted state, the same in both modes. Of a call by libc, that is its place. As the
- * kernel has it, a call that is interrupted has failed already, or is about to be made again.
+ * Shows a handler the interrupted state, the same in both modes. If libc made the call, it is the place of that call.
+ * As with the kernel, a call that is interrupted has failed already, or is about to be made again.
  */
 void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, greg_t *g)
 {
@@ -44,8 +43,10 @@ void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, g
 		g[REG_RAX] = -EINTR;
 }
 
-/* The handler has changed where the program goes on, or what is in its registers there: the call is over. uc: the
- * kernel's, in it */
+/*
+ * The handler has changed where the program goes on, or the registers there: the call is over. uc: the kernel's
+ * context, if there is one
+ */
 void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontext_t *now, ucontext_t *uc)
 {
 	const greg_t *g = now->uc_mcontext.gregs;
@@ -65,10 +66,10 @@ void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontex
 		if (g[i] != shown[i])
 			call->uc_mcontext.gregs[i] = g[i];
 	if (g[REG_RAX] != shown[REG_RAX])
-		t->trap.left = 1; /* else its result is what it gives */
+		t->trap.left = 1; /* otherwise the call's result is returned */
 	call->uc_mcontext.gregs[REG_RAX] = g[REG_RAX];
-	t->trap.over = 1; /* the next handler finds this, as it is */
-	/* not made again; it would not be in a replay */
+	t->trap.over = 1; /* the next handler finds this state unchanged */
+	/* the call is not made again; in a replay it would not be either */
 	if (kernel && *(const uint16_t *)kernel[REG_RIP] == 0x050f) {
 		kernel[REG_RIP] += 2;
 		kernel[REG_RAX] = -EINTR;
