@@ -45,7 +45,7 @@ void group_before_write(struct thr *t, long nr, const long *a);
 #define LOOKED 0x8000u /* a bit beside the region: the page was looked at, not changed */
 void group_journal(uint32_t region, uint32_t page, int own);
 /*
- * group_own: from this turn on, this process has the page OWNED (pages_turn.c). group_looked: it looks at the page,
+ * group_own: from this turn on, this process has the page OWNED (pages_turn.c). group_look: it looks at the page,
  * whose contents are `now` (NULL: not known); if another process has the page OWNED, that one is told.
  */
 void group_own(uint32_t region, uint32_t page);
