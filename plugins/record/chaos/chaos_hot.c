@@ -22,34 +22,35 @@
 #define SPOTS 4u /* as many as the processor has */
 #define POOL 256u
 #define SCAN_INSNS 160u /* of a function, at most */
-#define SCAN_CALLS 2u /* as deep are functions followed that it calls */
-#define ARGUMENT_BYTES 80u /* of code in front of a call */
+#define SCAN_CALLS 2u /* depth to which calls are followed */
+#define ARGUMENT_BYTES 80u /* bytes of code before a call that are examined */
 #define RENEWS                                                                                                         \
 	6u /* others are drawn after 32 to 32 << 5 events, on average; or when twice as many instructions are known */
-#define DULL 16u /* times that one comes to an instruction, and nobody else comes to the same variable meanwhile */
+#define DULL 16u /* after this many passes without a meeting, an instruction is replaced */
 /*
- * Of a thread, of one set: each takes some microseconds; and where there are more than perf_event_max_sample_rate
- * allows in a tick of the kernel (100 of 100,000 a second, at 1,000 ticks), it leaves some out.
+ * hits of a thread with one set of instructions. Each takes some microseconds; and if there are more than
+ * perf_event_max_sample_rate allows in a tick of the kernel (100 of 100,000 a second, at 1,000 ticks), the kernel
+ * leaves some out.
  */
 #define MAX_HITS 96u
-#define MAX_STOPS 400u /* of a process: a replay takes some time to find each */
+#define MAX_STOPS 400u /* in a process: a replay takes some time to find each */
 #define FLAG_RESUME 0x10000 /* the processor passes over a breakpoint */
 #define PAGE 4096u
 #define MAX_INSN 15u
 #define BY_POINTER (1ull << 63) /* in a key: a member, not a variable */
 
 struct access {
-	uint64_t pc; /* where a thread can be held: at the instruction, or after one that writes */
+	uint64_t pc; /* where a thread can be held: at the instruction, or after it, if it writes */
 	uint64_t insn, key;
 	int writes;
 };
 
 struct thread_spots {
-	uint32_t set; /* hot.set when its breakpoints were set */
-	const uint8_t *cur; /* its log's, when counts began */
+	uint32_t set; /* hot.set, when its breakpoints were set */
+	const uint8_t *cur; /* the end of its log, when counting began */
 	uint64_t resumed; /* it was interrupted here, and has made no event since */
 	const uint8_t *resumed_cur;
-	uint32_t hits; /* of this set */
+	uint32_t hits; /* hits with this set */
 	uint32_t count[SPOTS];
 };
 
@@ -59,14 +60,14 @@ static struct {
 	uint32_t pooled, drawn_from, renew;
 	uint32_t set, spots; /* which set of instructions; how many it has */
 	struct access spot[SPOTS];
-	uint32_t passed[SPOTS]; /* times that nobody was held there */
+	uint32_t passed[SPOTS]; /* passes at which no thread was held */
 	uint32_t stops;
-	uint32_t asked, held; /* ordinals: of a thread that is about to be held, of one that is */
-	uint64_t address; /* that this one is about to access */
+	uint32_t asked, held; /* ordinals: of the thread that is about to be held; of the one that is held */
+	uint64_t address; /* the address that the held thread is about to access */
 	struct thread_spots of[RLOG_MAX_THREADS];
 } hot;
 
-/* ---- which instructions ---- */
+/* ---- which instructions are examined ---- */
 
 /* Opcodes with an operand in memory that they write to; middle: of ModRM. */
 static int writes_one_byte(unsigned op, unsigned middle)
@@ -87,7 +88,7 @@ static int writes(const uint8_t *p, const struct insn *i)
 	return (i->op & 0xf0) == 0x90;
 }
 
-/* By the stack pointer, or below the frame pointer. */
+/* Is the address relative to the stack pointer, or below the frame pointer? */
 static int is_local(const uint8_t *p, const struct insn *i, uint64_t distance)
 {
 	unsigned base = p[i->modrm_at] & 7;
@@ -97,7 +98,7 @@ static int is_local(const uint8_t *p, const struct insn *i, uint64_t distance)
 	return !(i->rex & 1) && (base == 4 || (base == 5 && (int64_t)distance < 0));
 }
 
-/* What it accesses, as far as its code says; 0: nothing that may be shared. */
+/* The variable that it accesses, as far as the code shows; 0: nothing that may be shared. */
 static uint64_t key_of(uint64_t pc, const struct insn *i)
 {
 	static const uint64_t none[16], some[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -139,8 +140,10 @@ static void look_at(uint64_t pc, const struct insn *i)
 	}
 }
 
-/* lea DISTANCE(%rip), or mov $ADDRESS to a 32-bit register: where that leads, as the address of a function that is
- * passed on does. */
+/*
+ * The address that is loaded by lea DISTANCE(%rip), or mov $ADDRESS to a 32-bit register, as for a function that is
+ * passed on.
+ */
 static uint64_t passed_on(const uint8_t *p)
 {
 	int32_t value;
@@ -155,7 +158,7 @@ static uint64_t passed_on(const uint8_t *p)
 	return (uint64_t)value;
 }
 
-/* From pc to the end of its function, as far as that can be seen. */
+/* Examines the code from pc to the end of its function, as far as that can be told. */
 static void scan(uint64_t pc, unsigned depth)
 {
 	uint64_t furthest = pc, calls[8];
@@ -181,8 +184,10 @@ static void scan(uint64_t pc, unsigned depth)
 		scan(calls[k], depth - 1);
 }
 
-/* Functions whose addresses the code in front of a call loads: for a library that calls them, in threads of its own
- * perhaps (OpenMP). */
+/*
+ * Examines functions whose addresses are loaded by the code before a call: a library may call them, perhaps in threads
+ * of its own (OpenMP).
+ */
 static void scan_arguments(uint64_t pc)
 {
 	for (unsigned back = 5; back <= ARGUMENT_BYTES; back++) {
@@ -201,7 +206,7 @@ void hot_see(uint64_t pc)
 	scan_arguments(pc);
 }
 
-/* Is it written to anywhere? What is only read makes no difference to others. */
+/* Does any instruction write to it? What is only read does not depend on the order of threads. */
 static int is_written(uint64_t key)
 {
 	for (uint32_t i = 0; i < hot.pooled; i++)
@@ -225,7 +230,7 @@ static void take_spots(uint64_t key, uint32_t most)
 	}
 }
 
-/* The thread that was held goes on. */
+/* Releases the held thread. */
 static void release(void)
 {
 	if (hot.held)
@@ -233,7 +238,7 @@ static void release(void)
 	hot.held = 0;
 }
 
-/* It is not drawn again. */
+/* Removes the variable: it is not drawn again. */
 static void forget(uint64_t key)
 {
 	for (uint32_t i = 0; i < hot.pooled; i++)
@@ -262,8 +267,8 @@ static void draw(void)
 /* ---- breakpoints ---- */
 
 /*
- * A breakpoint lives as long as its page is mapped, and needs no descriptor, which the program could see. Neither does
- * a forked child have it.
+ * A breakpoint exists as long as its page is mapped, and needs no descriptor, which the program could see. A forked
+ * child does not have it.
  */
 _Static_assert(SPOTS *PAGE <= 1u << SHIM_HOT_SHIFT, "the pages of threads do not overlap");
 
@@ -333,7 +338,7 @@ int hot_init(uint64_t any_pc)
 
 /* ---- meetings ---- */
 
-/* Its first pass is that with which it goes on after an interruption (hot_resumes): it was held there already. */
+/* Is this the pass with which the thread goes on after an interruption (hot_resumes)? It was held there already. */
 static int is_resumed(const struct thr *t, uint32_t i)
 {
 	const struct thread_spots *o = &hot.of[t->ordinal];
@@ -352,7 +357,7 @@ static uint64_t accessed(const struct thr *t, const ucontext_t *uc, uint32_t i)
 	return step_is_shared(uc, a) ? a : 0;
 }
 
-/* Is this one held? Less and less, where nobody else comes. */
+/* Is this thread held? The probability falls as long as no other thread comes. */
 static int decide(const struct thr *t, uint32_t i, uint64_t address)
 {
 	uint32_t n;
@@ -374,8 +379,8 @@ static int decide(const struct thr *t, uint32_t i, uint64_t address)
 }
 
 /*
- * A thread has come to an instruction of those. A breakpoint of an earlier set is left alone: what is counted is only
- * what all of the breakpoints that there are have seen since the event.
+ * A thread has come to one of the instructions. A breakpoint of an earlier set is ignored: only passes count that all
+ * present breakpoints have seen since the event.
  */
 int hot_trap(const siginfo_t *si, ucontext_t *uc)
 {
@@ -396,7 +401,7 @@ int hot_trap(const siginfo_t *si, ucontext_t *uc)
 		__builtin_memset(o->count, 0, sizeof(o->count));
 	}
 	o->count[i]++;
-	if (++o->hits == MAX_HITS) { /* a loop, which this slows down; until others are drawn */
+	if (++o->hits == MAX_HITS) { /* a loop, which this slows down: no more hits until others are drawn */
 		clear_spots(t);
 		forget(hot.spot[i].key);
 	}
@@ -406,7 +411,7 @@ int hot_trap(const siginfo_t *si, ucontext_t *uc)
 		return 1;
 	hot.stops++;
 	hot.asked = t->ordinal;
-	hot.address = address; /* nobody else is held any more */
+	hot.address = address; /* no other thread is held any more */
 	t->chaos.place_hits = o->count[i];
 	interrupt_take(t, uc);
 	return 1;

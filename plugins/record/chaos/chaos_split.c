@@ -33,7 +33,7 @@ int split_changes(unsigned op, unsigned middle)
 	return op == 0xc0 || op == 0xc1 || (op >= 0xd0 && op <= 0xd3);
 }
 
-/* Bytes that it reads and writes; 0: it is none of those. */
+/* Size of the operand that it reads and writes; 0: it is not such an instruction. */
 static unsigned operand_bytes(const uint8_t *p, const struct insn *i)
 {
 	int two = i->map == 1, size16 = 0;
@@ -79,7 +79,7 @@ void split_write(struct thr *t, struct split *s)
 		return;
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SPLIT, 0);
 	ev_done(t);
-	if (t->pending) /* since then */
+	if (t->pending) /* a signal has come since */
 		s->bytes = 0;
 	ev_callret(t, &zero, s, &len);
 	sys_put((void *)s->at, &s->value, s->bytes);

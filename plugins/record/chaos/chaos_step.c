@@ -30,10 +30,10 @@
 #include <sys/auxv.h>
 
 #define FLAG_TRACE 0x100
-#define MAX_PATH 1024u /* accesses */
-#define MAX_STEPS 4096u /* all, of one computation */
-#define MAX_ALL 60000u /* of a process: a step takes some microseconds */
-#define STACK_BYTES (1ull << 20) /* from its pointer on: not shared, as a rule */
+#define MAX_PATH 1024u /* accesses in one computation */
+#define MAX_STEPS 4096u /* steps in one computation */
+#define MAX_ALL 60000u /* steps in a process; each takes some microseconds */
+#define STACK_BYTES (1ull << 20) /* memory from the stack pointer on is not shared, as a rule */
 
 struct text {
 	uint64_t lo, hi;
@@ -43,10 +43,10 @@ static struct {
 	int usable;
 	struct text skip[2]; /* libc, the dynamic linker */
 	uint32_t all;
-	struct thr *t; /* whose computation; NULL: none */
-	const uint8_t *cur; /* its log's, at the start */
+	struct thr *t; /* the thread whose computation is stepped; NULL: none */
+	const uint8_t *cur; /* the end of its log, at the start */
 	uint32_t steps, n;
-	const uint8_t *last; /* the instruction that it runs; NULL: not known */
+	const uint8_t *last; /* the instruction that it is executing; NULL: not known */
 	int outside; /* it has left the recorder */
 	int spins; /* it has executed a PAUSE, as a thread does that waits for another one's write */
 	uint64_t path[MAX_PATH];
@@ -112,7 +112,7 @@ int step_is_shared(const ucontext_t *uc, uint64_t a)
 	return a - ((uint64_t)uc->uc_mcontext.gregs[REG_RSP] - RED_ZONE) >= STACK_BYTES;
 }
 
-/* The thread is about to run this instruction. 1: it is interrupted before. */
+/* The thread is about to execute this instruction. 1: it is interrupted before. */
 static int look_at(const struct thr *t, const ucontext_t *uc)
 {
 	const greg_t *g = uc->uc_mcontext.gregs;
@@ -130,7 +130,7 @@ static int look_at(const struct thr *t, const ucontext_t *uc)
 	return step_is_shared(uc, a) && chaos_stops((uint64_t)g[REG_RIP]);
 }
 
-/* As popf does it: the next instruction but one traps first. */
+/* Sets the trap flag by popf: the instruction after the next one traps first. */
 void step_flag(void);
 __asm__(".text\n.type step_flag, @function\n"
 	"step_flag:\n"
@@ -169,7 +169,7 @@ static void begin(struct thr *t, ucontext_t *uc, uint64_t interrupted)
 		return;
 	}
 	uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
-	look_at(t, uc); /* it comes there without a step: that is no place to stop, an event ends here */
+	look_at(t, uc); /* the thread comes here without a step: it cannot be stopped here, as an event ends here */
 }
 
 void step_begin(struct thr *t, ucontext_t *uc)
@@ -195,7 +195,7 @@ void step_cancel(ucontext_t *uc)
 	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_TRACE;
 }
 
-/* The recorder wipes the stack: that is a step for each word. */
+/* Leaves out the recorder's code that clears the stack, which would be a step for each word. */
 static void skip_wiping(ucontext_t *uc)
 {
 	static const uint8_t rep_stosq[] = {0xf3, 0x48, 0xab};
@@ -210,7 +210,7 @@ static void skip_wiping(ucontext_t *uc)
 	g[REG_RIP] += (greg_t)sizeof(rep_stosq);
 }
 
-/* The program is in the recorder again. */
+/* Is the thread in the recorder again? */
 static int has_called(const struct thr *t, const ucontext_t *uc)
 {
 	step.outside |= !t->depth && !interrupt_in_shim(uc);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* interrupts.h: recording with --sched chaos: threads are interrupted between their calls. sched/chaos.h has what is
- * decided. */
+/*
+ * interrupts.h: recording with --sched chaos: interrupting threads between their calls. sched/chaos.h has the
+ * decisions.
+ */
 #ifndef FRED_RECORD_CHAOS_INTERRUPTS_H
 #define FRED_RECORD_CHAOS_INTERRUPTS_H
 
@@ -10,11 +12,13 @@
 /* ---- chaos_step.c: interrupts a computation at an instruction ---- */
 
 void step_init(void);
-/* A call that made an event ends: may begin to step the computation that follows. uc: the trap's context; NULL: a
- * wrapper. */
+/*
+ * A call that made an event ends: may begin to step the computation that follows. uc: the trap's context; NULL: this is
+ * a wrapper.
+ */
 void step_begin(struct thr *t, ucontext_t *uc);
 void step_resumes(struct thr *t, ucontext_t *uc); /* the same where t goes on after a PREEMPT */
-int step_runs(const struct thr *t); /* t is being stepped, which takes its time */
+int step_runs(const struct thr *t); /* is t being stepped, which takes time? */
 void step_cancel(ucontext_t *uc); /* a system call was trapped: the computation is over */
 int step_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was a step */
 uint64_t step_address(const ucontext_t *uc,

@@ -31,7 +31,7 @@ static int is_for_process(const siginfo_t *si)
 	return si->si_code != SI_TKILL;
 }
 
-/* Sends it to a thread that does not block it, as the kernel would have done. */
+/* Sends the signal to a thread that does not block it, as the kernel would have done. */
 static int pass_on(const struct thr *t, const siginfo_t *si)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
@@ -52,7 +52,7 @@ int held_keep(struct thr *t, const siginfo_t *si)
 	if (!t || i < 0 || G.mode != SHIM_RECORD || si->si_code > 0 || !(t->hidden & SIG_BIT(si->si_signo)))
 		return 0;
 	if ((t->kept & SHOWN) && t->wait_mask && !(*t->wait_mask & SIG_BIT(si->si_signo)))
-		return 0; /* a wait that does not block it */
+		return 0; /* the thread is in a wait that does not block it */
 	if (!is_for_process(si)) {
 		if (!(t->kept & 1u << i))
 			t->kept_si[i] = *si;

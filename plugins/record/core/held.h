@@ -10,13 +10,13 @@
 #include "record/core/state.h"
 
 /*
- * Called in the handler of a signal that was sent. 1: the program has blocked it; it is kept, or was passed to another
- * thread.
+ * Called in the handler of a signal that was sent. 1: the program has blocked the signal; it is kept, or was passed to
+ * another thread.
  */
 int held_keep(struct thr *t, const siginfo_t *si);
 /*
- * The thread's mask changes, or has changed. Signals that the program no longer blocks are sent again, at once; those
- * in its queue are looked at again at its next event.
+ * The thread's mask changes, or has changed. Signals that the program no longer blocks are sent again at once; those in
+ * the thread's queue are delivered at its next event.
  */
 void held_release(struct thr *t);
 /*

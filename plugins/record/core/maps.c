@@ -28,7 +28,7 @@ static struct map parse(const char *s)
 	return m;
 }
 
-/* fn gets each line, ended by 0, and may not be called for what is beyond LINE_MAX in one. */
+/* Called with each line, which ends with a 0. It may not be called for the part of a line beyond LINE_MAX. */
 typedef int line_fn(const char *line, void *arg);
 
 static int lines_each(const char *path, line_fn *fn, void *arg)
@@ -87,7 +87,7 @@ struct each_flags {
 	uint64_t lo, hi;
 };
 
-/* A mapping begins as in maps; what is said of it comes in lines that begin with a capital. */
+/* A mapping begins with a line as in maps; the lines about it, with its flags, begin with a capital. */
 static int call_flags(const char *line, void *arg)
 {
 	struct each_flags *each = arg;

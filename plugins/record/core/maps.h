@@ -10,7 +10,7 @@
 struct map {
 	uint64_t lo, hi, off, inode; /* inode 0: of no file */
 	const char *perms; /* "rwxp" */
-	const char *path; /* or a name as "[stack]", or nothing; the end of a very long one is missing */
+	const char *path; /* or a name such as "[stack]", or empty; the end of a very long one is missing */
 };
 /*
  * Calls fn for each mapping of this process until fn returns something other than 0, and returns that. -1: they cannot

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define LONG 256 /* bytes: from this size on the string instructions are worth their start-up time */
+/* bytes: from this size on, the string instructions are faster in spite of their start-up time */
+#define LONG 256
 /* Without this the compiler would replace the loop in a function by a call of that same function. */
 #define NO_CALL() __asm__ volatile("" ::: "memory")
 

@@ -41,8 +41,8 @@ void sys_data_init(void)
 }
 
 /*
- * Can the word be read? The kernel reads the new mask first, and then refuses the invalid way of changing it: this
- * takes a tenth of the time of process_vm_readv(2).
+ * Can the word be read? The kernel reads the new mask first, and then rejects the invalid `how`. This takes a tenth of
+ * the time of process_vm_readv(2).
  */
 static int is_word(uintptr_t a)
 {
@@ -63,7 +63,7 @@ int sys_mapped(const void *p, size_t n)
 	return 1;
 }
 
-/* Memory that the kernel would find bad must not crash us: such a call fails with EFAULT by itself. */
+/* Memory that the kernel would reject must not crash the recorder: such a call fails with EFAULT by itself. */
 int sys_readable(const void *p, size_t n)
 {
 	return (n && (uintptr_t)p + n > (uintptr_t)p && sys_plain_memory(p)) || sys_mapped(p, n);

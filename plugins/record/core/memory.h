@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 void sys_data_init(void); /* once a program */
-int sys_plain_memory(const void *p); /* the common cases of good memory: this stack, the shim's heap */
-int sys_readable(const void *p, size_t n); /* 0: the kernel would give EFAULT. Not exact in the common cases */
-int sys_mapped(const void *p, size_t n); /* exact: for an address that may be anything, and is then read */
+int sys_plain_memory(const void *p); /* quick, for common cases: is p on this stack or in the recorder's heap? */
+int sys_readable(const void *p, size_t n); /* 0: the kernel would return EFAULT. Common cases are not checked exactly */
+int sys_mapped(const void *p, size_t n); /* exact: for any address that is read afterwards */
 
 #endif

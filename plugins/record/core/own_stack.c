@@ -4,21 +4,22 @@
 #include "record/core/state.h"
 
 #define BYTES (512u << 10)
-#define STEPS (32u << 10) /* at its end: see own_stack_steps */
+#define STEPS (32u << 10) /* bytes at its end: see own_stack_steps */
 #define PAGE 4096u
 #define MARGIN 1024u /* for the function that lets a handler run, below the frame that it passes */
 #define LEVELS 80u
 #define SLOTS 64u
-#define FEW (BYTES / 2) /* bytes: with less room left, frames that nobody returns to are looked for */
+/* bytes: with less room left, frames to which no handler will return are looked for */
+#define FEW (BYTES / 2)
 #define SAME_STACK (8ull << 20)
 #define AUTODISARM 0x80000000u /* SS_AUTODISARM, linux/signal.h */
 #define FX_BYTES 512u
-#define FX_MAGIC 0x46505853u /* FP_XSTATE_MAGIC1, asm/sigcontext.h: then more follows */
-#define MIN_BYTES 2048u /* MINSIGSTKSZ, as the kernel has it */
+#define FX_MAGIC 0x46505853u /* FP_XSTATE_MAGIC1, asm/sigcontext.h: extended state follows */
+#define MIN_BYTES 2048u /* MINSIGSTKSZ of the kernel */
 
-/* Frames of the recorder to which a handler of the program's will return. */
+/* Frames of the recorder to which a handler of the program's will return, or has returned. */
 struct level {
-	uint64_t low, top; /* what is registered meanwhile */
+	uint64_t low, top; /* the range that is registered meanwhile */
 	uint64_t here; /* the frame that let the handler run */
 	uint64_t sp; /* the program's, where it was interrupted */
 };
@@ -28,15 +29,15 @@ struct range {
 };
 
 struct way_back {
-	uint64_t frame; /* first: the handler's RBP leads here */
+	uint64_t frame; /* the address of the recorder's frame, to which the handler's RBP points: first member */
 	uint64_t sp; /* the handler's stack begins there; 0: free */
 };
 
-/* In its first page. */
+/* Kept in the first page. */
 struct levels {
 	uint64_t n;
 	struct level level[LEVELS];
-	uint64_t next; /* slot to be used again when all are in use */
+	uint64_t next; /* the slot that is used next when all are in use */
 	struct way_back slot[SLOTS];
 };
 _Static_assert(sizeof(struct levels) <= PAGE, "struct levels");
@@ -140,13 +141,13 @@ static int on_alternate(const struct thr *t, uint64_t sp)
 	return sp - (uint64_t)t->stack.alt.ss_sp < t->stack.alt.ss_size;
 }
 
-/* Has the handler that has begun at `begun` been left by a jump? The program is further up the same stack. */
+/* Has the handler that began at `begun` been left by a longjmp? Then the program is further up the same stack. */
 static int is_left(const struct thr *t, uint64_t begun, uint64_t sp)
 {
 	return sp >= begun && sp - begun < SAME_STACK && on_alternate(t, sp) == on_alternate(t, begun);
 }
 
-/* Handlers that ran inside one that was left have been left with it, whatever stack they were on. */
+/* If a handler was left, so were those that ran inside it, whatever stack they were on. */
 static void forget_left(const struct thr *t, ucontext_t *uc)
 {
 	struct levels *s = levels_of(t);
@@ -189,7 +190,10 @@ uint64_t fp_state_bytes(const void *fp)
 	return magic == FX_MAGIC && all > FX_BYTES ? all : FX_BYTES;
 }
 
-/* The end of the kernel's frame that has this context: its floating-point state is last; 0: it has none. */
+/*
+ * The end of the kernel's frame that contains this context, which is the end of its floating-point state; 0: it has
+ * none.
+ */
 static uint64_t frame_end(const ucontext_t *uc)
 {
 	const void *fp = uc->uc_mcontext.fpregs;
@@ -198,8 +202,9 @@ static uint64_t frame_end(const ucontext_t *uc)
 }
 
 /*
- * The part of r that is free while the frames of this signal, from the kernel's down to `here`, are in use: the part
- * below them; or, if frames that nobody returns to have been forgotten, the part above them where that is larger.
+ * The part of r that is free while the frames of this signal, from the kernel's down to `here`, are in use. That is the
+ * part below them or, if frames to which no handler returns have been forgotten, the larger of the parts below and
+ * above.
  */
 static struct range beside(struct range r, const ucontext_t *uc, const void *here)
 {
@@ -269,7 +274,7 @@ void own_stack_slot_done(uint64_t *slot)
 	((struct way_back *)slot)->sp = 0;
 }
 
-/* ---- the program's ---- */
+/* ---- the program's alternate signal stack ---- */
 
 int program_stack_has(const struct thr *t, uint64_t sp)
 {
@@ -283,7 +288,7 @@ uint64_t program_stack_end(const struct thr *t, uint64_t sp)
 								 : 0;
 }
 
-/* struct stack_t has a hole. */
+/* Leaves the padding of struct stack_t as it is. */
 static void write_stack(stack_t *to, void *sp, int flags, uint64_t size)
 {
 	to->ss_sp = sp;

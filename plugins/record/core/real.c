@@ -22,7 +22,7 @@ static const struct {
 #undef REALFN
 };
 
-/* ---- a lookup without libc's, which takes locks and allocates ---- */
+/* ---- a lookup without libc's own, which takes locks and allocates ---- */
 
 struct symbols {
 	const ElfW(Sym) * sym;
@@ -30,7 +30,7 @@ struct symbols {
 	const uint32_t *hash; /* DT_GNU_HASH */
 };
 
-/* 0, or -1: it lacks what a lookup needs (as the vDSO does, whose addresses are not relocated). */
+/* 0, or -1: the object lacks what a lookup needs (as does the vDSO, whose addresses are not relocated). */
 static int find_symbols(const struct link_map *m, struct symbols *s)
 {
 	*s = (struct symbols){0};
@@ -95,7 +95,7 @@ void *dl_find_real(const char *name)
 	return 0;
 }
 
-/* Does a library after this one have it? Only these are found by RTLD_NEXT. */
+/* Does a library after the recorder define it? RTLD_NEXT finds only these. */
 static int comes_after_us(const char *name)
 {
 	const ElfW(Dyn) *ours = _DYNAMIC;
@@ -119,7 +119,7 @@ const char *real_find(void)
 		return "dlsym";
 	for (int i = 0; i < REAL_COUNT; i++) {
 		/*
-		 * dlsym allocates the text of an error. That would start the program's own allocator before there is a
+		 * dlsym allocates the text of an error, which would start the program's own allocator before there is a
 		 * log for the clocks that it reads.
 		 */
 		if (real_names[i].optional && !comes_after_us(real_names[i].name))

@@ -16,7 +16,7 @@ enum real_id {
 	REAL_COUNT
 };
 extern void *real_table[REAL_COUNT];
-void *real_late(enum real_id id); /* of a library that the program may load when it already runs */
+void *real_late(enum real_id id); /* a function of a library that the program may load later */
 void *dl_find_real(const char *name); /* a function of the first library that is not the shim */
 struct link_map;
 void *dl_find_in(const struct link_map *m, const char *name); /* in one library; NULL: it has none of that name */

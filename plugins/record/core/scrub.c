@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* scrub.c: wipes what the recorder has left below the program's stack, and in registers that a function need not keep.
+/*
+ * scrub.c: clears what the recorder has left below the program's stack pointer, and in registers that a function need
+ * not keep.
  */
 #include "record/core/scrub.h"
 #include "record/core/state.h"
 
 #include <cpuid.h>
 
-/* What vector registers there are: 1: AVX's; 2: AVX-512's too. */
+/* bits of XCR0: the state of SSE and AVX */
 #define AVX_STATE 0x06u /* in XCR0: of SSE and AVX */
-#define AVX512_STATE 0xe0u /* of the opmasks, the upper halves of zmm0 to 15, zmm16 to 31 */
-#define XGETBV_IN_USE 4u /* of CPUID(13, 1): XGETBV(1), which tells what is not in its initial state */
+#define AVX512_STATE 0xe0u /* bits of XCR0: opmasks, upper halves of zmm0 to zmm15, zmm16 to zmm31 */
+/* bit of CPUID(13, 1): XGETBV(1) exists, which tells which components are not in their initial state */
+#define XGETBV_IN_USE 4u
 __attribute__((used)) static uint32_t vectors;
 
 void trap_find_vectors(void)
@@ -26,12 +29,12 @@ void trap_find_vectors(void)
 		vectors = 2;
 }
 
-/* For XRSTOR: an area, all of whose components are in their initial state (Intel's manual, volume 1, 13.8). */
+/* For XRSTOR: an area in which all components are in their initial state (Intel's manual, volume 1, 13.8). */
 __attribute__((used, aligned(64))) static const uint8_t initial_state[576];
 
 /*
- * Wipes from below the return address down, without a frame of its own, and changes no register that a function must
- * keep. Those that it need not keep are wiped too, since the next trap writes them to the stack.
+ * Clears memory from below the return address downwards, without a frame of its own, and changes no register that a
+ * function must keep. The other registers are cleared too, since the next trap writes them to the stack.
  */
 #define WIPE_XMM(n) "	pxor %xmm" #n ", %xmm" #n "\n"
 __asm__(".text\n"
@@ -52,8 +55,7 @@ __asm__(".text\n"
 	"	xor %eax, %eax\n"
 	"	rep stosq\n"
 	/*
-	 * by SSE's instructions: VZEROALL would also mark them as not in use, which the return from a signal would
-	 * undo
+	 * by SSE instructions: VZEROALL would also mark them as not in use, which the return from a signal would undo
 	 */
 	WIPE_XMM(0) WIPE_XMM(1) WIPE_XMM(2) WIPE_XMM(3) WIPE_XMM(4) WIPE_XMM(5) WIPE_XMM(6) WIPE_XMM(7) WIPE_XMM(8)
 		WIPE_XMM(9) WIPE_XMM(10) WIPE_XMM(11) WIPE_XMM(12) WIPE_XMM(13) WIPE_XMM(14)
@@ -82,8 +84,8 @@ __asm__(".text\n"
 
 /*
  * What a call leaves on the stack is no input of the program, unless a conservative garbage collector takes it for a
- * pointer; the same is true of what a signal's frame leaves unwritten in its holes. Only a serial recording is exact
- * for such collectors anyway.
+ * pointer. The same is true of the padding in a signal's frame. Only a serial recording is exact for such collectors
+ * anyway.
  */
 void shim_scrub(void)
 {

@@ -8,14 +8,16 @@
 #include <stdint.h>
 
 /*
- * What the shim leaves below the program's stack differs between the modes, and programs do write bytes that they
- * never set (padding, the rest of a buffer): so it is wiped after a system call.
+ * What the recorder leaves below the program's stack differs between the modes, and programs write bytes that they
+ * never set (padding, the rest of a buffer). So it is cleared after a system call.
  */
 void scrub_stack(void);
 void scrub_stack_bytes(uint64_t n); /* a multiple of 8 */
 
 void trap_find_vectors(void); /* once, before the others: which vector registers there are */
-/* Serial: makes what a call finds below its caller's frames, and what it leaves there, the same in a replay. */
+/*
+ * Serial: makes the memory below the caller's frames the same in a replay, at the beginning of a call and at its end.
+ */
 void shim_scrub(void);
 
 #endif

@@ -9,18 +9,19 @@
 #define SYNCHRONOUS                                                                                                    \
 	(SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP)) /* sig_is_sync */
 
-#define OWNER_NS 100000000l /* an owner of the lock that takes longer does not run: it was in another process */
+/* a process that holds the lock for longer does not run: it is another process, which shares the memory */
+#define OWNER_NS 100000000l
 
-/* act[changes % 2] is valid; the other one may be written. So there is always one to be read. */
+/* act[changes % 2] is valid; the other one may be being written. So there is always a valid one. */
 static struct {
 	uint32_t changes;
 	struct ksigaction act[2];
 } actions[65];
 void (*sig_user_handlers[65])(int, siginfo_t *, void *);
-static uint32_t lock; /* of those who change them; futex: 0 free, 1 taken, 2 taken and waited for */
+static uint32_t lock; /* of threads that change actions; futex: 0 free, 1 taken, 2 taken and waited for */
 struct sig_handlers sig_handlers;
 
-/* GDB knows a signal frame by these very bytes, and only in a function of this name or of none. */
+/* GDB recognises a signal frame by these very bytes, and only in a function of this name or of none. */
 __asm__(".text\n.balign 16\n.hidden __restore_rt\n.globl __restore_rt\n.type __restore_rt, @function\n__restore_rt:\n"
 	"	mov $15, %rax\n"
 	"	syscall\n"
@@ -67,8 +68,7 @@ static void store(int sig, const struct ksigaction *act)
 	__atomic_store_n(&sig_user_handlers[sig], act->handler, __ATOMIC_RELAXED);
 }
 
-/* No handler of the recorder's that comes in between changes an action: these come where the program is, or in a wait.
- */
+/* No handler of the recorder's that runs meanwhile changes an action: they run where the program is, or in a wait. */
 static void take_lock(void)
 {
 	long limit[2] = {0, OWNER_NS};
@@ -88,9 +88,9 @@ static void release_lock(void)
 }
 
 /*
- * What the kernel must do for this signal in this mode. While the handler decides where the program's handler runs,
- * all other signals are blocked: else, of several that come together, the last one's handler would run first, on top
- * of the frames of the others.
+ * Tells the kernel what it must do for this signal in this mode. While the recorder's handler decides where the
+ * program's handler runs, all other signals are blocked. Otherwise, of several that come together, the last one's
+ * handler would run first, on top of the frames of the others.
  */
 static void apply(int sig, const struct ksigaction *u)
 {
@@ -151,7 +151,7 @@ void sig_show_hidden(const struct thr *t, int blocked)
 
 void sig_arm_traps(void)
 {
-	/* in a wait, the handler of another signal is to see the wait, not this handler's frame */
+	/* in a wait, the handler of another signal is to find the wait, not this handler's frame */
 	uint64_t others = G.mode == SHIM_RECORD ? ~SYNCHRONOUS : 0;
 
 	install(SIGSYS, sig_handlers.trap, SA_SIGINFO | SA_NODEFER, 0);
@@ -187,7 +187,7 @@ void sig_init(void)
 	for (int sig = 1; sig <= 64; sig++) {
 		struct ksigaction k = {0};
 
-		/* dispositions that came through exec: ignored ones */
+		/* dispositions that were inherited through exec: ignored signals */
 		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8))
 			continue;
 		if (sig == SIGSYS)

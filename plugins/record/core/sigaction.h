@@ -16,9 +16,10 @@ struct ksigaction {
 	uint64_t mask;
 };
 
-extern void (*sig_user_handlers[65])(int, siginfo_t *, void *); /* what the program asked for: of that, the handlers */
+/* the handlers of the actions that the program has asked for */
+extern void (*sig_user_handlers[65])(int, siginfo_t *, void *);
 /*
- * What the program asked for, all of it at one time: other threads may change it. It waits for nobody, and may be
+ * The action that the program has asked for, from one moment: other threads may change it. It does not wait, and may be
  * called in a handler of any signal.
  */
 struct ksigaction sig_action_of(int sig);
@@ -52,22 +53,24 @@ static inline int sig_has_handler(int sig)
  * handler.
  */
 #define SIG_OURS (SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT) | SIG_BIT(SIGTRAP))
-/* Signals that the recorder needs: when the program blocks them, they only seem blocked to it (t->hidden). */
+/* Signals that the recorder needs. When the program blocks them, they are blocked only in its view (t->hidden). */
 uint64_t sig_never_blocked(void);
 /* Sets the kernel's default action. */
 void sig_set_default(int sig);
 /* The program asks for this action: the kernel is told what it must do in this mode. */
 void sig_action_set(int sig, const struct ksigaction *act);
-/* SA_RESETHAND: the handler of this action is called. Another one that a thread has asked for meanwhile stays. */
+/*
+ * The handler of this action is called: SA_RESETHAND removes the action, unless a thread has set another one meanwhile.
+ */
 void sig_action_called(int sig, const struct ksigaction *act);
 void sig_init(void);
-/* What the program finds at its exec, as bits of ignored and of blocked signals; and the function that sets it. */
+/* inherited: the ignored and the blocked signals that the program's exec has passed on, as bits. set: sets them. */
 void sig_inherited(uint64_t *ignored, uint64_t *blocked);
 void sig_inherit(uint64_t ignored, uint64_t blocked);
 void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
 void sig_need_segv(struct thr *t); /* never blocked from here on; the program may believe so */
 void sig_show_hidden(const struct thr *t,
-		     int blocked); /* around an exec: really blocks what the program believes to be blocked */
+		     int blocked); /* around an exec: blocks what the program has blocked, without exceptions */
 
 extern __attribute__((visibility("hidden"))) void __restore_rt(void); /* sa_restorer: where a handler returns to */
 

@@ -27,7 +27,10 @@
 #define EXPORT __attribute__((visibility("default")))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-/* Of functions that, in a replay, come to the program's code by calls of signal handlers only (replay_ctl.closed_lo) */
+/*
+ * For functions from which, in a replay, the program's code is called only through signal handlers
+ * (replay_ctl.closed_lo).
+ */
 #define SHIM_CLOSED __attribute__((noinline, section("fred_closed")))
 #define SIG_BIT(sig) (1ull << ((sig)-1)) /* in the kernel's sets of signals */
 
@@ -35,7 +38,7 @@ enum shim_mode { SHIM_OFF = 0, SHIM_RECORD = 1, SHIM_REPLAY = 2 };
 
 struct arena;
 
-/* The end of a thread's log that is being written (recording) or the whole log (replay). */
+/* The part of a thread's log that is being written (recording), or the whole log (replay). */
 struct log {
 	uint8_t *cur, *end; /* next byte; end of the window */
 	uint8_t *base; /* start of the window */
@@ -47,10 +50,12 @@ struct log {
 #define SIG_QUEUE 64
 #define SIG_NUMBERS 65
 
-/* A signal that has arrived and waits; `next` is the number + 1 of the next one of its kind in the queue, or 0. */
+/*
+ * A signal that has arrived and waits. `next` is 1 + the index of the next one with the same number in the queue, or 0.
+ */
 struct queued {
 	siginfo_t si;
-	uint64_t came; /* a count: the oldest one has the least */
+	uint64_t came; /* a sequence number: the oldest signal has the lowest */
 	uint64_t next;
 };
 
@@ -77,14 +82,16 @@ struct iovec;
 enum { CREATES_NOT, CREATES_KEEPS, CREATES_LETS_GO };
 
 struct thr {
-	/* what each lock touches comes first, in as few cache lines as can be */
+	/* members that each lock uses come first, in as few cache lines as possible */
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
 	int depth; /* > 0: inside the shim */
 	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
-	volatile int interrupted; /* there, since it was set to 0: INTERRUPTED_BY_... */
-	int unrecorded; /* ... whose record comes after it */
-	enum wait_kind internal; /* ... and only another thread of the process, or a handler, ends it */
-	const void *waits[2]; /* ... for a release of these */
+	/* by what the blocking call was interrupted since this was set to 0: INTERRUPTED_BY_... */
+	volatile int interrupted;
+	int unrecorded; /* ... the record of that is written after it */
+	/* ... if it is a wait that only another thread of the process, or a handler, ends: its kind */
+	enum wait_kind internal;
+	const void *waits[2]; /* ... the objects that it waits for */
 	const void *released; /* chaos: the object of its last event */
 	volatile int pending; /* signals are in the queue, and perhaps not all of them are blocked */
 	int made_event; /* this call made an event: signals may be delivered at its end */
@@ -93,31 +100,35 @@ struct thr {
 	uint32_t mutexes; /* held */
 	int cs; /* has the turn */
 	int cs_paused; /* gave it up for a call that may wait */
-	int fence; /* since its last stamp it has acquired something outside of the turn */
+	int fence; /* has acquired something outside the turn since its last stamp */
 	uint64_t last_stamp;
 	uint64_t caller; /* return address of the call in progress, for messages */
 	struct log log;
 	uint32_t ordinal;
-	int tid; /* the kernel's */
-	int shown_tid; /* the program's: in a replay, that of the recording */
+	int tid; /* in the kernel */
+	int shown_tid; /* in the program's view: in a replay, that of the recording */
 	struct arena *arena;
 	int exit_rounds; /* see thread.c: destructor rounds seen */
-	int exited; /* past its EXIT event: runs free */
-	volatile int creates; /* serial: it is in libc's pthread_create, with the turn; CREATES_... */
+	int exited; /* after its EXIT event: runs without the turn */
+	volatile int creates; /* serial: it is in libc's pthread_create, and keeps the turn; CREATES_... */
 	struct {
-		struct queued v[SIG_QUEUE], *more; /* those that v has no room for; NULL: there were none yet */
-		uint32_t first[SIG_NUMBERS], last[SIG_NUMBERS]; /* of each signal: numbers + 1 */
+		struct queued v[SIG_QUEUE], *more; /* further ones than v has room for; NULL: there were none yet */
+		/* for each signal: 1 + indices of its first and last ones */
+		uint32_t first[SIG_NUMBERS], last[SIG_NUMBERS];
 		uint32_t n, used,
 			unused; /* in the queue; places that were used; the first of those that are free again */
-		uint64_t set; /* bits of the signals of which there is one */
+		uint64_t set; /* the signals that are in the queue, as bits */
 		uint64_t came;
 	} queue; /* signals that have arrived: sig_queue.c */
-	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
+	/* running handlers of asynchronous signals; those that were left by a longjmp are still counted */
+	uint32_t handlers;
 	const struct piece
-		*flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
+		/* recording serially, in a call that may wait: memory to which the kernel may write at any time */
+		*flight;
 	uint32_t nflight;
 	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that mask */
-	uint64_t hidden; /* signals that the program has blocked, but that are not, since the recorder needs them */
+	/* signals that the program has blocked, but the kernel does not, since the recorder needs them */
+	uint64_t hidden;
 	struct {
 		stack_t alt; /* the program's alternate signal stack; size 0: none */
 		uint64_t own; /* the address of the recorder's own one; 0: none */
@@ -127,66 +138,76 @@ struct thr {
 		int timer; /* its number + 1; 0: not made yet */
 		int armed;
 		int due; /* the thread is to be interrupted, so that others can run */
-		int sampled; /* a signal for that is on its way */
+		int sampled; /* a signal that asks whether it spins is pending */
 		int spins; /* it is to be interrupted because it spins */
 		int stands; /* it was interrupted, and does not go on yet */
 		volatile int joins; /* it is interrupted because one thread runs at a time from now on */
 		uint64_t mark_cpu, mark_stamp; /* CPU time in ns and stamp, when it was last seen to make an event */
 		uint64_t left_cpu; /* CPU time at the last task_not_computing() */
-		uint64_t sure_cpu; /* CPU time when a tick first found the computation; 0: none has yet */
-		const uint8_t *mark_cur; /* the end of its log then */
+		uint64_t sure_cpu; /* CPU time at which a tick first found the computation; 0: none has yet */
+		const uint8_t *mark_cur; /* the end of its log at that time */
 		int seeking; /* replay: on the way to the place of a PREEMPT record: seek.c */
 	} preempt; /* interrupt.c */
 	struct copied *copied; /* recording: sys_copy.c */
 	struct {
-		int in; /* the call in progress came by a trap */
-		int over, left; /* then: it has its result; a handler went on elsewhere */
-		int mask_set; /* by a handler's return: this mask is to be kept instead of the trap's own */
+		int in; /* the call in progress was trapped */
+		int over, left; /* the call has its result; a handler has changed where the program goes on */
+		int mask_set; /* a handler has returned: this mask is to be kept instead of the trap's own */
 	} trap; /* start/trap.c */
 	struct {
 		void *(*fn)(void *); /* the program's function, and its argument */
 		void *arg;
-		uint64_t mask; /* of signals, at its start */
+		uint64_t mask; /* signal mask at its start */
 		void *stack;
 		uint64_t stack_len;
-		uint64_t frames_end; /* an address on its stack, above which lies what libc and all libraries keep of
-					the thread; 0: nothing does */
+		/*
+		 * an address on its stack, above which libc's and the libraries' data of the thread are; 0: there are
+		 * none
+		 */
+		uint64_t frames_end;
 		pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
 		int arrived; /* futex: replay: the new thread stands in the shim */
 	} born; /* how the thread was made: thread.c */
 	struct {
-		uint32_t donor; /* ordinal of the thread in whose turn this one runs; 0: in its own */
+		uint32_t donor; /* ordinal of the thread in whose turn this one runs; 0: its own */
 		uint32_t mark; /* the last round in which it got a turn */
 		const uint32_t *word; /* futex that it waits for */
 		int donating; /* another thread runs in its turn */
 		const uint32_t
-			*late_word; /* the word that the kernel clears at its end, for which others do not wait */
+			/* the word that the kernel clears when this thread ends, for which others do not wait */
+			*late_word;
 	} donate; /* replay: donate.c */
 	int at_event; /* replay: it stands before its next event */
 	struct {
 		int sends; /* inside pthread_cancel */
 		int waits; /* in a wait of cancel.h */
-		int late; /* replay, see io.c: this call is not to be cancelled at its beginning, though its mark may
-			     be set already */
+		/*
+		 * replay, see io.c: this call is not cancelled at its beginning, though cancellation may be requested
+		 * already
+		 */
+		int late;
 	} cancel;
 	/* library locks that this thread holds, for its end: see lib.c */
 	struct lib_held held[LIB_HELD], *held_more;
 	uint32_t kept; /* bits of kept_si, and one of held.c */
 	siginfo_t kept_si[HELD_SIGNALS];
-	int nheld, unheld; /* there was no memory to note so many */
+	int nheld, unheld; /* there was no memory to note all of them */
 	struct {
-		int on; /* holds it, or waits to get it */
-		uint32_t go; /* futex: 1: it is this thread's */
+		int on; /* holds it, or waits for it */
+		uint32_t go; /* futex: 1: this thread has been given it */
 		uint32_t next; /* ordinal of the next thread that waits; 0: none */
 		int queued; /* waits for it */
 	} gil; /* recording serially: gil.c */
 	uint32_t *ctid; /* the kernel clears this word when it has ended: made by clone with CLONE_CHILD_CLEARTID */
 	int own_process; /* recorded as a process of its own that shares the memory, see adopt.c */
 	struct {
-		int coming; /* it is being made, and has not come for the gil yet */
+		int coming; /* it is being created, and has not asked for the gil yet */
 		int sleeps; /* in a sleep that is over after a number of events of others */
-		uint64_t place_hits; /* it is to be interrupted here, the place that it has passed so many times since
-					its last event; 0: not */
+		/*
+		 * it is to be interrupted here, at a place that it has passed this many times since its last event; 0:
+		 * not
+		 */
+		uint64_t place_hits;
 		int gone; /* it has ended, and the kernel has forgotten it */
 	} chaos; /* sched/chaos.c and the folder chaos */
 	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
@@ -198,10 +219,10 @@ struct thr {
 		uint32_t nr; /* the number of that call */
 	} slept; /* recording in parallel: spin_watch.c */
 	uint64_t past_end; /* replay: its next access to this page raises SIGBUS; 0: no page */
-	int undone; /* replay: an event is taken that has not been counted */
+	int undone; /* replay: an event has been taken from the log, but not counted yet */
 	int away; /* replay, in parallel: runs without the turn */
-	struct replay_stand stand; /* replay: waits for the turn, or for a lock */
-	uint32_t asleep; /* replay: waits for the turn in the kernel */
+	struct replay_stand stand; /* replay: what it waits for: the turn, or a lock */
+	uint32_t asleep; /* replay: it sleeps in the kernel until it has the turn */
 } __attribute__((aligned(64)));
 
 struct shim {
@@ -214,9 +235,9 @@ struct shim {
 	int spins; /* recording: a thread that waits for memory was seen */
 	int counted; /* recording: stamps are a counter, not the TSC */
 	int system_heap; /* glibc's heap, not fred's: --malloc system */
-	int no_tsc; /* rdtsc faults, in threads that have set this: see tsc.c */
+	int no_tsc; /* rdtsc faults in threads that have asked for it: see tsc.c */
 	int group; /* in a group of processes that share memory */
-	int waits_told; /* others have been told where the threads' waits are */
+	int waits_told; /* other processes know where the threads' waits are published */
 	int lookahead; /* replay: this is a copy that looks ahead, see lookahead.h */
 	int file_maps; /* had a writable shared mapping of a file */
 	int own_processes; /* had processes that share its memory, see adopt.c */
@@ -228,8 +249,7 @@ struct shim {
 	int pid; /* as the kernel has it here; in a replay of an inner PID namespace not the recorded one */
 	int shown_pid; /* as the program has it */
 	int shown_ppid; /* replay: its parent's, when the image began */
-	int pid_ns; /* it is, or when recorded was, in a PID namespace that the program made, see pid_ns.c
-		     */
+	int pid_ns; /* it is in a PID namespace that the program made, or was when recorded: see pid_ns.c */
 	int no_clone3; /* replay: the recorded kernel answered ENOSYS to it */
 	int children_ns; /* recording: its children will be in another one */
 	uint64_t text_lo, text_hi; /* the shim's executable segment */

@@ -48,7 +48,7 @@ void task_not_computing(struct thr *t)
 	t->preempt.left_cpu = task_cpu_ns();
 }
 
-/* It may be the number of a process in another PID namespace, which means nothing here. */
+/* May it be the number of a process in another PID namespace, which means nothing here? */
 int process_is_elsewhere(uint32_t pid)
 {
 	return G.pid_ns || (pid & PID_INNER);

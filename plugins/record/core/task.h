@@ -17,10 +17,10 @@ uint64_t task_cpu_ns(void); /* CPU time of the calling thread */
 void task_not_computing(struct thr *t);
 #define PID_INNER 0x40000000u /* a bit in a PID: it is a number of a PID namespace that the program made */
 int process_is_elsewhere(
-	uint32_t pid); /* it may be the number of a process in another PID namespace, which means nothing here */
+	uint32_t pid); /* may it be the number of a process in another PID namespace, which means nothing here? */
 /* "/proc/PID/task": are there two threads or more? A first thread that has ended counts while others live. */
 int task_has_others(const char *tasks);
-int process_is_dead(uint32_t pid); /* gone, or a zombie of which no thread lives; 0 is none */
+int process_is_dead(uint32_t pid); /* has it ended, or is it a zombie without living threads? 0 is no process */
 /* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
 long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
 

@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-#define FORGET_BYTES 256 /* of a block: of more, a new epoch is cheaper */
+#define FORGET_BYTES 256 /* bytes of a block: for a larger one, a new epoch is cheaper */
 
 struct replay_report *shim_report;
 const void *shim_tell_back;
 
-/* Memory that is given out anew: none of these accesses is known. */
+/* The memory is allocated anew: none of its accesses is known. */
 static void forget(struct replay_known *k, uint64_t addr, uint64_t n)
 {
 	for (unsigned size = 0; size < REPORT_KNOWN_SIZES; size++) {
@@ -29,7 +29,7 @@ static void new_epoch(struct replay_known *k)
 	k->minus_epoch = -k->epoch;
 }
 
-/* rlog/report.h: what ends an epoch. */
+/* Ends an epoch where rlog/report.h says so. */
 static void see_known(enum replay_report_kind kind, uint64_t a, uint64_t b)
 {
 	struct replay_known *k = (struct replay_known *)REPLAY_KNOWN_ADDR;
@@ -42,7 +42,7 @@ static void see_known(enum replay_report_kind kind, uint64_t a, uint64_t b)
 		memset(k->passes, 0, k->sites * sizeof(*k->passes));
 }
 
-/* A new segment: nothing has been executed in it. */
+/* A new segment begins, in which nothing has been executed. */
 static void forget_calls(void)
 {
 	struct replay_calls *k = (struct replay_calls *)REPLAY_KNOWN_ADDR;

@@ -14,18 +14,18 @@ extern struct replay_report *shim_report __attribute__((visibility("hidden")));
 /* Where calls of the recorder by translated code return to; NULL: no code has been translated. */
 extern const void *shim_tell_back __attribute__((visibility("hidden")));
 
-/* An entry; pc: what stands in its first word beside its kind. shim_report is not NULL. */
+/* Adds an entry; pc: the part of its first word beside its kind. shim_report is not NULL. */
 void shim_tell(enum replay_report_kind kind, uint64_t pc, uint64_t a, uint64_t b);
 
-/* The worker takes the entries out now, if there is a report. */
+/* Has the worker take the entries out now, if there is a report. */
 void shim_tell_taken(void);
 
 /* ---- replay_report.code_at; shim_report is not NULL ---- */
 
 extern unsigned shim_code_changes __attribute__((visibility("hidden"))); /* how often what is executable has changed */
-int shim_code_has(uint64_t lo, uint64_t hi); /* any of [lo, hi) */
+int shim_code_has(uint64_t lo, uint64_t hi); /* is any of [lo, hi) in that list? */
 int shim_code_add(uint64_t lo, uint64_t hi); /* 0: there is no room */
-/* It was mapped, unmapped or given other rights: it is none of that code any more. */
+/* The range was mapped, unmapped or given other protections: removes it from the list. */
 void shim_code_changed(uint64_t lo, uint64_t hi);
 
 /* The recorder, or what it has called, has written to memory of the program's. */

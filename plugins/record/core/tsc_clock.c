@@ -13,7 +13,7 @@
 
 #define PR_SET_TSC_ 26
 
-/* Without floating point: that leaves marks (inexact) in the thread's registers. */
+/* Without floating-point instructions, which would set flags (inexact) in the thread's registers. */
 #define TICKS_SHIFT 30
 static uint64_t base_tsc, base_ns;
 static uint64_t ticks = 1ull << TICKS_SHIFT; /* in 2^TICKS_SHIFT ns */

@@ -14,7 +14,7 @@ static uint32_t crc32c_sw(uint32_t crc, const uint8_t *p, size_t n)
 	return crc;
 }
 
-/* Not inverted at the ends: results are only compared with each other. */
+/* Without the usual inversion: results are only compared with each other. */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n)
 {
 	return crc32c_has_hw() ? crc32c_hw(crc, p, n) : crc32c_sw(crc, p, n);

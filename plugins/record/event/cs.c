@@ -68,7 +68,7 @@ static void take_later(struct thr *t)
 	while (__atomic_exchange_n(&cs.turn, 2, __ATOMIC_ACQUIRE)) {
 		if (raw4(SYS_futex, &cs.turn, FUTEX_WAIT, 2, limit) != -110 /* ETIMEDOUT */)
 			continue;
-		cs.long_waits++; /* two threads at once may count one: no matter */
+		cs.long_waits++; /* if two threads do this at once, one wait may not be counted, which does no harm */
 		return;
 	}
 	t->cs = 1;

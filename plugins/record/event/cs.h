@@ -11,8 +11,8 @@
 struct cs {
 	uint32_t turn; /* futex: 0 free, 1 taken, 2 taken and waited for */
 	int long_waits;
-	uint64_t stamp; /* the highest one taken with the turn; whoever has the turn reads and writes it */
-	uint64_t outside; /* the highest one of a mutex that was released without the turn */
+	uint64_t stamp; /* the highest stamp taken with the turn; read and written with the turn only */
+	uint64_t outside; /* the highest stamp of a release of a mutex without the turn */
 } __attribute__((aligned(64)));
 extern struct cs cs;
 
@@ -43,7 +43,7 @@ static inline void cs_locked(struct thr *t) /* t has taken a mutex */
 
 static inline void cs_unlocked(struct thr *t) /* to be called after the stamped record of the release */
 {
-	/* a mutex from before the second thread was not counted */
+	/* a mutex that was locked before there was a second thread was not counted */
 	if (t->mutexes)
 		t->mutexes--;
 	if (likely(t->cs)) {
@@ -66,7 +66,7 @@ static inline uint64_t stamp_next(struct thr *t)
 	}
 	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi)::"memory");
 	now = (uint64_t)hi << 32 | lo;
-	/* branches, since they are predicted; the instructions after a maximum would have to wait for it */
+	/* branches are predicted, whereas the instructions after a maximum would have to wait for it */
 	if (unlikely(now <= cs.stamp))
 		now = cs.stamp + 1;
 	if (unlikely(now <= cs.outside))

@@ -9,11 +9,11 @@
 #include "record/store/log.h"
 
 #define TICK_NS 1000000u
-#define TICKS 20 /* how often a wait with the turn looks again while no thread runs */
+#define TICKS 20 /* how often a wait with the turn checks again while no thread runs */
 
 /*
- * A thread past its EXIT needs a lock that another one holds (pthread_kill holds one around its system call): the
- * others must not wait for its death. A thread that joins it later really waits.
+ * A thread that is past its EXIT event needs a lock that another one holds (pthread_kill holds one around its system
+ * call). So the others must not wait for its end, except in pthread_join.
  */
 static void dying_late(struct thr *t)
 {
@@ -27,7 +27,7 @@ static void dying_late(struct thr *t)
 	raw_futex_wake(word, 0x7fffffff);
 }
 
-/* The word may belong to another thread by now: the number in it tells. */
+/* The word may belong to another thread by now, as the number in it shows. */
 static int is_late(const uint32_t *word, uint32_t tid)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
@@ -37,13 +37,13 @@ static int is_late(const uint32_t *word, uint32_t tid)
 }
 
 /*
- * Donation. A slot ends in the middle of an event, and its thread may hold a lock inside libc there that the next
- * owner needs (in the recording it was released before the owner's next event). The owner then donates its turn to the
- * others, one after the other, each up to the start of its own next event.
+ * Donation. A slot ends in the middle of an event, where its thread may hold a lock inside libc that the next owner
+ * needs. (In the recording, the lock was released before the next owner's event.) The owner then donates its turn to
+ * the other threads, one after the other, each up to the beginning of its own next event.
  */
 static uint32_t donate_round;
 static int donate_moved; /* a recipient has made progress */
-static const uint32_t *donate_woken; /* the word that a recipient woke last */
+static const uint32_t *donate_woken; /* the word by which a recipient last woke a thread */
 
 static void donate_return(struct thr *t, int at_event)
 {
@@ -59,7 +59,7 @@ static void donate_return(struct thr *t, int at_event)
 	t->at_event = 0;
 }
 
-/* A recipient releases the lock: its turn is over before it takes the next one. */
+/* A recipient releases the lock. Its donated turn ends before it takes the next lock. */
 static void donate_wake(struct thr *t, const uint32_t *word)
 {
 	donate_woken = word;
@@ -68,7 +68,7 @@ static void donate_wake(struct thr *t, const uint32_t *word)
 		donate_return(t, 0);
 }
 
-/* A recipient comes to a record. Its turn ends at the record of its next event, not at a second half. */
+/* A recipient comes to a record. Its donated turn ends at the record of its next event, but not at a second half. */
 void donate_end(struct thr *t)
 {
 	const uint8_t *p = t->log.rd;
@@ -110,7 +110,7 @@ static void donate(struct thr *t, uint32_t to, uint32_t round)
 	t->donate.donating = 0;
 }
 
-/* Lets each of the others run once. 1: one of them has made progress. */
+/* Lets each of the other threads run once. 1: one of them has made progress. */
 static int donate_around(struct thr *t, const uint32_t *word, uint32_t val)
 {
 	uint32_t round = ++donate_round, to;
@@ -123,8 +123,8 @@ static int donate_around(struct thr *t, const uint32_t *word, uint32_t val)
 }
 
 /*
- * Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. A recipient that has to wait gives
- * the turn back; the first donor goes round until none makes progress any more.
+ * Waits until *word is not val: 0, or -EAGAIN or -ETIMEDOUT as from the kernel. A recipient that has to wait gives the
+ * turn back; the first donor lets all run again, until none makes progress any more.
  */
 static long donate_until(struct thr *t, uint32_t *word, uint32_t val, const void *timeout)
 {
@@ -160,8 +160,8 @@ static int others_run(const struct thr *t)
 }
 
 /*
- * The same in a parallel replay. The thread that holds the lock may be running: then it is waited for. A thread that
- * has the turn also donates it to those that stand inside an event. No log tells how long timed waits take.
+ * The same in a parallel replay. The thread that holds the lock may be running, and is waited for. A thread that has
+ * the turn also donates it to threads inside an event. No log tells how long timed waits take.
  */
 static long wait_parallel(struct thr *t, const long *a)
 {

@@ -70,7 +70,7 @@ int ev_bytes(struct thr *t, enum rlog_kind kind, const uint64_t *op, unsigned no
 	return 0;
 }
 
-/* a: the value of an operand that the record lacks. */
+/* a: the value of an operand that is not in the record. */
 static void tell_sync(enum rlog_kind kind, const void *obj, const struct rlog_rec *r, uint64_t a)
 {
 	if (unlikely(shim_report != 0))
@@ -173,7 +173,7 @@ SHIM_CLOSED void ev_done(struct thr *t)
 		event_hooks.stamped(t);
 }
 
-/* Where the recorder waited for its turn here (gil_join), others come first. */
+/* The recorded thread waited for its turn here (gil_join), so other threads run first. */
 static void join_replay(struct thr *t)
 {
 	struct rlog_rec r;
@@ -196,8 +196,8 @@ static void leave_replay(struct thr *t)
 }
 
 /*
- * What it wipes begins right below the caller's frame and the two words that it pushes itself. It is not in C, since
- * the frame of a function in C may have a hole, which would keep what libc's function left there; a replay may not
+ * Clears memory from right below the caller's frame and the two words that it pushes itself. It is in assembler, since
+ * the frame of a C function may have padding, in which something left by libc's function would remain; a replay may not
  * have called that function.
  */
 __asm__(".text\n"
@@ -237,7 +237,10 @@ __attribute__((used)) void shim_leave_end(struct thr *t)
 {
 	t->depth = 0;
 	t->selector = 1;
-	/* it came after the check above: from now on the program may read what the handler writes, without an event */
+	/*
+	 * a signal came after the check above: from now on, the program may read what the handler writes, without an
+	 * event
+	 */
 	if (unlikely(t->pending) && t->made_event && G.mode == SHIM_RECORD) {
 		t->selector = 0;
 		t->depth = 1;

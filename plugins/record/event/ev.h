@@ -20,8 +20,8 @@ static inline struct thr *shim_enter(void)
 	t->selector = 0;
 	t->depth = 1;
 	t->made_event = 0;
-	if (unlikely(G.serial)) /* the handler of a signal that comes now can see the holes in frames of the kernel and
-				   the shim */
+	/* a signal handler that runs now can see the padding in frames of the kernel and the recorder */
+	if (unlikely(G.serial))
 		shim_scrub();
 	return t;
 }
@@ -33,18 +33,18 @@ static inline void shim_leave_quiet(struct thr *t)
 	t->selector = 1;
 }
 
-/* Delivers waiting signals first, if the call made an event. */
+/* If the call made an event, delivers waiting signals first. */
 void shim_leave(struct thr *t);
 
-/* An event with up to 4 operands. kind's flags say how many count. */
+/* An event with up to 4 operands. The flags of kind tell how many are used. */
 void ev(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b);
-/* The second half of an event. Recording: writes it. Replay: checks the kind and gives the operands. */
+/* The second half of an event. Recording: writes it. Replay: checks the kind and returns the operands. */
 void ev_half(struct thr *t, enum rlog_kind kind, int64_t *a, uint64_t *b);
-/* Replay: like ev() for an event whose first operand is its result: gives it. */
+/* Replay: like ev() for an event whose first operand is its result: returns that. */
 int64_t ev_result(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t *b);
 /*
- * The second half of a CALL. Recording: writes ret and *len bytes (len may be NULL: none). Replay: gives the
- * recorded ones; the payload is in the log.
+ * The second half of a CALL. Recording: writes ret and *len bytes (len may be NULL: none). Replay: returns the recorded
+ * ones; the payload is in the log.
  */
 const uint8_t *ev_callret(struct thr *t, int64_t *ret, const void *payload, uint64_t *len);
 /*

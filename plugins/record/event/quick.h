@@ -30,8 +30,8 @@ static inline void quick_lock(struct thr *t, const void *obj)
 }
 
 /*
- * A mutex is about to be released. The time since the last stamp takes two bytes or three, which a branch decides: it
- * is usually predicted, so that the atomic instructions after it do not wait for arithmetic that begins with rdtsc.
+ * A mutex is about to be released. The time since the last stamp takes two or three bytes. A branch decides that: it is
+ * usually predicted, so that the atomic instructions after it need not wait for arithmetic that begins with rdtsc.
  */
 static inline void quick_unlock(struct thr *t, const void *obj)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* replay.c: replay: a thread's records, taken one by one; what comes between them: signals, pages, interruptions. */
+/*
+ * replay.c: replay: takes a thread's records one by one, with what comes between them: signals, pages, interruptions.
+ */
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
 #include "record/event/donate.h"
@@ -7,7 +9,10 @@
 #include "record/event/turn.h"
 #include "record/store/log.h"
 
-/* Nothing corresponds to this search in a recording, so it must leave no trace: the vector registers are restored. */
+/*
+ * A recording has nothing that corresponds to this search, so it must leave no trace: the vector registers are
+ * restored.
+ */
 static void begin_seek(void *t)
 {
 	_Alignas(16) uint8_t vectors[512];
@@ -17,7 +22,10 @@ static void begin_seek(void *t)
 	__asm__ volatile("fxrstor64 %0" : : "m"(vectors));
 }
 
-/* An event is over, with its second half if it has one: is its thread to be interrupted before the next? */
+/*
+ * An event is over, with its second half if it has one: starts the search if the thread is to be interrupted before the
+ * next one.
+ */
 void turn_seek(struct thr *t)
 {
 	if (likely(!turn_next_is(t, RLOG_PREEMPT)) || t->undone || t->preempt.seeking)
@@ -78,8 +86,8 @@ void turn_before_event(struct thr *t)
 }
 
 /*
- * The next record begins. Before it there may be signals that came in its wait and, in serial recordings, yields,
- * where the turn was given up inside the call.
+ * The thread comes to the next record. Before it, there may be signals that came in its wait and, in serial recordings,
+ * yields, where the turn was given up inside the call.
  */
 static void come_to_record(struct thr *t)
 {
@@ -140,7 +148,7 @@ void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 	const uint8_t *p;
 
 	t->made_event = 1;
-	if (unlikely(kind == RLOG_SIGNAL)) /* it has been seen */
+	if (unlikely(kind == RLOG_SIGNAL)) /* its record has been handled */
 		turn_before_event(t);
 	else
 		come_to_record(t);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sig_queue.c: see sig_queue.h. A few signals have room in the thread's struct. More than that come at once when a
- * program queues real-time signals while they are blocked: for these there is an area until the queue is empty. That
- * has room for more than the kernel itself keeps for a user by default (RLIMIT_SIGPENDING). Those of each number are a
- * list, so that neither looking for one that is not blocked nor taking it depends on how many wait. Called in handlers.
+ * sig_queue.c: see sig_queue.h. A few signals have room in the thread's struct. More come at once when a program queues
+ * real-time signals while they are blocked. For these there is an area until the queue is empty; it has room for more
+ * than the kernel itself keeps for a user by default (RLIMIT_SIGPENDING). The signals of each number are a list, so
+ * that neither looking for one that is not blocked nor taking it depends on how many wait. Called in handlers.
  */
 #include "record/event/sig_queue.h"
 #include "record/core/state.h"
@@ -38,7 +38,10 @@ static uint32_t room(struct thr *t)
 	return ++t->queue.used;
 }
 
-/* A timer expires again whose last signal still waits: as in the kernel, that one tells how often. */
+/*
+ * Is it from a timer whose last signal still waits? As in the kernel, that signal then tells how often the timer has
+ * expired.
+ */
 static int is_overrun(struct thr *t, const siginfo_t *si)
 {
 	siginfo_t *last;
@@ -130,7 +133,7 @@ int sig_queue_take(struct thr *t, uint64_t blocked, siginfo_t *si)
 	return sig != 0;
 }
 
-/* It certainly was sent to the process; SIGPIPE and SIGXFSZ are sent by the kernel to the thread that made the call. */
+/* Was it certainly sent to the process? SIGPIPE and SIGXFSZ are sent by the kernel to the thread that made the call. */
 static int is_for_process(const siginfo_t *si)
 {
 	int sig = si->si_signo;
@@ -139,7 +142,7 @@ static int is_for_process(const siginfo_t *si)
 	       sig != SIGPIPE && sig != SIGXFSZ;
 }
 
-/* The kernel keeps it until the program lets it in, waits for it or asks for it. */
+/* Sends the signal to the kernel, which keeps it until the program unblocks it, waits for it or asks for it. */
 static void give_back(struct thr *t, int sig)
 {
 	siginfo_t si;
@@ -151,7 +154,7 @@ static void give_back(struct thr *t, int sig)
 		raw4(SYS_rt_tgsigqueueinfo, raw0(SYS_getpid), t->tid, sig, &si);
 }
 
-/* Those that the kernel has got since come after those that are here. */
+/* Takes the signals that the kernel has received since, so that they come after those in the queue. */
 static void take_later_ones(struct thr *t, int sig)
 {
 	const struct timespec none = {0, 0};
@@ -175,7 +178,7 @@ static void give_back_all(struct thr *t, uint64_t which)
 	}
 }
 
-/* Real-time signals to the process: one for each other thread, once those took the ones that it was given before. */
+/* For real-time signals to the process: gives one to each other thread, once these have taken the ones before. */
 static void offer(struct thr *t)
 {
 	uint64_t waiting = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sig_queue.h: signals that came while a thread could not handle them, in the order in which they came. The kernel has
- * handed them out, so what looks for pending signals does not see them: sig_queue_show.
+ * delivered them, so calls that look for pending signals do not find them there: see sig_queue_show.
  */
 #ifndef FRED_RECORD_SIG_QUEUE_H
 #define FRED_RECORD_SIG_QUEUE_H
@@ -19,15 +19,15 @@
  */
 void sig_queue_put(struct thr *t, const siginfo_t *si);
 /*
- * Takes out the one that the kernel would deliver first, of those that are not in the mask `blocked`: one of those that
- * faults raise, the lowest number first, else the oldest. 0: there is none.
+ * Takes out the signal that the kernel would deliver first, of those that are not in the mask `blocked`: one of those
+ * that faults raise, with the lowest number, else the oldest. 0: there is none.
  */
 int sig_queue_take(struct thr *t, uint64_t blocked, siginfo_t *si);
-void sig_queue_drop(struct thr *t); /* all of them: the thread ends, or it is another process's now */
+void sig_queue_drop(struct thr *t); /* drops all: the thread ends, or is now in another process */
 /*
- * All of them are blocked by now: those that another thread might handle, and those of which the kernel keeps one at
- * most, are given back to it. The others stay: a handler that blocks its own signal would else have all of them given
- * back and taken again each time that it runs.
+ * All signals in the queue are blocked now. Gives those back to the kernel that another thread might handle, and those
+ * of which the kernel keeps at most one. The others stay: otherwise a handler that blocks its own signal would have all
+ * of them given back and taken again each time that it runs.
  */
 void sig_queue_keep(struct thr *t);
 /* Before a call of the calling thread t: if it looks for pending signals, those that are blocked are given back. */

@@ -40,8 +40,8 @@ static void notify(uint32_t state)
 }
 
 /*
- * Both ways to stop a thread begin here. The program's registers and stack are the same each time that a replay stops
- * here; the way in which the thread then waits is not.
+ * Both ways of stopping a thread begin here. The program's registers and stack are the same each time that a replay
+ * stops here; how the thread then waits is not.
  */
 #define STAND(name)                                                                                                    \
 	__asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n"                 \
@@ -69,7 +69,7 @@ __attribute__((used)) static void stand_offset(void)
 
 void turn_park(struct thr *t, uint32_t state);
 
-/* Calls no function: a call of memset would leave its return address below the wiped area. */
+/* Calls no function: memset would leave its return address below the cleared area. */
 #define SCRUB(name, bytes)                                                                                             \
 	__attribute__((noinline)) void name(void)                                                                      \
 	{                                                                                                              \
@@ -81,7 +81,7 @@ void turn_park(struct thr *t, uint32_t state);
 SCRUB(turn_scrub, LEFT_DEEP)
 SCRUB(turn_scrub_done, LEFT_DEEP_DONE)
 
-/* The process may be another one meanwhile, made by the worker of a copy (daemon/replay/forked.h). */
+/* The process may have been replaced by a copy that the worker made (daemon/replay/forked.h). */
 static void learn_ids(struct thr *t)
 {
 	if (likely(!(G.ctl->flags & REPLAY_F_OTHER_PIDS)))
@@ -92,7 +92,7 @@ static void learn_ids(struct thr *t)
 		G.pid = G.ctl->pid;
 }
 
-/* Stands still until the worker lets this thread go on. */
+/* Waits until the worker lets this thread go on. */
 static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 {
 	struct replay_ctl *c = G.ctl;
@@ -116,7 +116,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 		}
 		if (state == REPLAY_PARKED)
 			break;
-		notify(state); /* nothing can go on from here */
+		notify(state); /* nothing can go on after this */
 	}
 	t->stand.there = 0;
 	learn_ids(t);
@@ -135,7 +135,7 @@ __attribute__((used)) void turn_park_here(struct thr *t, uint32_t state)
 	turn_scrub();
 }
 
-/* In a copy of the process nobody waits for this state; its tracer watches the word `turn` instead. */
+/* In a copy of the process, no worker waits for this state; its tracer watches the word `turn` instead. */
 _Noreturn void turn_end(struct thr *t, int state)
 {
 	G.ctl->state = (uint32_t)state;
@@ -163,8 +163,8 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 	struct replay_diverge *d = &G.ctl->diverge;
 
 	/*
-	 * this is no divergence: the program is still being recorded and has not come here yet, or a copy has run past
-	 * its segment
+	 * no divergence: the program is still being recorded and has not come here yet, or a copy has run past its
+	 * segment
 	 */
 	if ((!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) || G.ctl->endless) {
 		G.ctl->turn++;
@@ -186,7 +186,10 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 
 static int dying_tid;
 
-/* FUTEX_WAKE_OP writes what it finds there, atomically: the old value or 0. It takes no unaligned word. */
+/*
+ * Is the word writable? FUTEX_WAKE_OP writes atomically what it finds there: the old value or 0. It takes no unaligned
+ * word.
+ */
 static int is_writable(uint32_t *word)
 {
 	uint32_t nobodys = 0;
@@ -196,8 +199,8 @@ static int is_writable(uint32_t *word)
 }
 
 /*
- * The word that the kernel sets to 0 when this thread has ended: libc's, or what the program has given to
- * set_tid_address. That one need not exist, nor be writable: then the kernel leaves it as it is.
+ * The word that the kernel clears when this thread has ended: libc's, or the one that the program has passed to
+ * set_tid_address. That need not exist, nor be writable; the kernel then ignores it.
  */
 static uint32_t *word_of_end(void)
 {
@@ -216,7 +219,7 @@ static void wait_dying(void)
 
 	if (likely(!word))
 		return;
-	/* the time-out is for a dying_late() that comes between the test and the wait */
+	/* the time-out is for a dying_late() between the test and the wait */
 	while (c->dying == (uint64_t)word && (tid = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != 0 &&
 	       raw3(SYS_tgkill, raw0(SYS_getpid), dying_tid, 0) == 0)
 		raw4(SYS_futex, word, FUTEX_WAIT, tid, &retry);
@@ -297,7 +300,10 @@ void give_turn(uint32_t to)
 	if (!__atomic_load_n(&G.thr[to].asleep, __ATOMIC_SEQ_CST))
 		return;
 	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
-	/* all: one of another process, which is about to end, may wait there too, and must not take this wake-up */
+	/*
+	 * all waiters: a thread of another process, which is about to end, may wait there too, and must not take the
+	 * only wake-up
+	 */
 	raw_futex_wake(&c->wake[to], 0x7fffffff);
 }
 
@@ -306,7 +312,7 @@ static uint32_t count_event(void)
 {
 	struct replay_ctl *c = G.ctl;
 
-	if (unlikely(shim_report != 0)) /* before the worker sees it */
+	if (unlikely(shim_report != 0)) /* before the worker sees the new count */
 		shim_tell(REPORT_EVENT, 0, c->turn + 1, 0);
 	c->turn++;
 	if (--c->slot_left == 0 && c->turn < c->total) {
@@ -317,8 +323,8 @@ static uint32_t count_event(void)
 }
 
 /*
- * Stops here if wanted. 1: the turn was passed on, since other threads went on meanwhile (replay/segment.h); it may be
- * back already.
+ * Stops here if the worker wants that. 1: the turn was passed on, since other threads went on meanwhile
+ * (replay/segment.h); it may be back already.
  */
 static int stop_here(struct thr *t)
 {
@@ -375,7 +381,8 @@ void turn_exit(struct thr *t)
 	dying_tid = (int)raw0(SYS_gettid);
 	G.ctl->tid[t->ordinal] = 0;
 	t->undone = 0;
-	next = count_event(); /* this thread ends: if a stop is wanted here, the thread whose turn is next stops */
+	/* this thread ends: if the worker wants a stop here, the thread with the next turn stops */
+	next = count_event();
 	if (!next)
 		turn_end(t, REPLAY_ENDED);
 	t->exited = 1;
@@ -416,7 +423,7 @@ static const struct rlog_head *map_log_in(const char *dir, const struct thr *t, 
 	return map_ro(path, G.replay_log_next, len);
 }
 
-/* The folder that is shared with the worker: it has the recording in it, by the name "rec". */
+/* The folder that is shared with the worker; the recording is in it under the name "rec". */
 static char *turn_dir(char *buf, char *end)
 {
 	char *p = fmt_str(buf, end, G.rec);
@@ -442,7 +449,7 @@ int turn_map_log(struct thr *t)
 		t->log.rd = t->log.rd_end = nothing;
 		return -1;
 	}
-	if (!h->magic) { /* the process ended before the thread could begin its log */
+	if (!h->magic) { /* the recorded process ended before the thread could begin its log */
 		t->log.rd = t->log.rd_end = nothing;
 		return -1;
 	}
@@ -468,7 +475,7 @@ void turn_file(char *buf, char *end, const char *name, uint32_t process)
 static uint32_t
 	scheduled; /* the process whose schedule file is mapped; a child that the replay follows uses its parent's */
 
-#define PAST_END (1ll << 40) /* in the schedule */
+#define PAST_END (1ll << 40) /* an offset in the schedule that is beyond its end */
 void turn_map_past_end(uint64_t page)
 {
 	char path[300];
@@ -522,8 +529,8 @@ void turn_start(struct thr *t)
 }
 
 /*
- * The FORK event has been compared and its child is running here. In `follow` mode the control page is the
- * parent's and the event is not counted yet; else the worker has set up the child's own page.
+ * The FORK event has been compared, and its child runs here. In `follow` mode the control page is the parent's, and the
+ * event is not counted yet; else the worker has set up a page for the child.
  */
 void turn_fork_child(struct thr *t)
 {

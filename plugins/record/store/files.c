@@ -14,7 +14,7 @@
 
 #define MAX_SCRIPT_DEPTH 4
 
-/* st[17], a spare word of struct stat: set apart copies of a file that is changed through mappings. */
+/* st[17], a spare word of struct stat, distinguishes copies of a file that is changed through mappings. */
 static char *copy_name(char *p, char *end, const uint64_t *st)
 {
 	/* struct stat: dev 0, ino 1, size 6, mtime 11 and 12 in 64-bit words */
@@ -124,7 +124,7 @@ static int copy_whole(int from, int to, const uint64_t *st)
  */
 #define SETTLED_S 60
 
-/* File systems of disks, whose kernel keeps the times: f_type of statfs(2). */
+/* Is the file on a file system of disks, whose times the kernel sets itself? f_type of statfs(2). */
 static int keeps_times(int fd)
 {
 	static const uint32_t types[] = {
@@ -141,8 +141,8 @@ static int keeps_times(int fd)
 }
 
 /*
- * REC/known leads to links of such copies (recfiles/shared_files.h). A file that only root can write, and that was not
- * changed since, need not be copied again: nobody but the kernel can set its time of last change (ctime).
+ * REC/known has links to such copies (recfiles/shared_files.h). A file that only root can write, and that has not
+ * changed since, need not be copied again: only the kernel can set its time of last change (ctime).
  */
 static int is_settled(int fd, const uint64_t *st)
 {
@@ -163,7 +163,7 @@ static void known_path(char *buf, char *end, const uint64_t *st)
 	fmt_hex(p, end, st[13] * 1000000000ull + st[14]);
 }
 
-/* Makes path a link of such a copy. A change of it would show in its time, which is the original's. */
+/* Makes path a link to such a copy. A change of the copy would show in its time, which is the original's. */
 static int link_known(const char *known, const char *path, const uint64_t *st)
 {
 	uint64_t now[18];
@@ -182,7 +182,7 @@ struct copying {
 	int (*copy)(int, int, const uint64_t *);
 };
 
-/* Makes the copy that st names, unless it is there: under its name it is whole. 0, or -errno. */
+/* Makes the copy that st names, unless it exists: a copy under its final name is whole. 0, or -errno. */
 static long make_copy(void *arg)
 {
 	const struct copying *c = arg;
@@ -206,8 +206,8 @@ static long make_copy(void *arg)
 	/* a replay may execute it; and a checkpoint that maps it needs it unchanged */
 	raw2(SYS_fchmod, to, 0555);
 	/*
-	 * Through the program's own descriptor: to close another one would end the process's record locks on the
-	 * file. What cannot be read cannot be mapped.
+	 * Uses the program's own descriptor: closing another one would end the process's record locks on the file. What
+	 * cannot be read cannot be mapped.
 	 */
 	r = c->copy == copy_whole && keep_limited(c->st[6]) ? keep_copy(tmp, c->fd, 0, c->st[6])
 							    : c->copy(c->fd, to, c->st);
@@ -229,14 +229,14 @@ static long keep_as(int fd, const uint64_t *st, int (*copy)(int, int, const uint
 	return keep_with_room(make_copy, &c, fd);
 }
 
-/* ---- files that the process can write through mappings, which their struct stat need not tell ---- */
+/* ---- files that the process can change through mappings, which struct stat need not show ---- */
 
 #define WRITTEN 64u /* with more of them, any file may be one */
 
 static struct written {
 	uint64_t dev, ino; /* set after dev; 0: not set yet */
 } written[WRITTEN];
-static uint32_t nwritten; /* entries; more than WRITTEN: some are not there */
+static uint32_t nwritten; /* entries; more than WRITTEN: some files are missing */
 
 static int is_written(const uint64_t *st)
 {
@@ -285,7 +285,7 @@ long files_clone(int fd, const uint64_t *st)
 
 /* ---- pNNNN/files ---- */
 
-/* Entries on their way to the list: one write for many. */
+/* Entries that are to be added to the list by one write. */
 struct list {
 	size_t n;
 	char text[12288];
@@ -372,7 +372,7 @@ static void add_program(struct list *l, const char *path)
 
 void files_start(const char *execfn)
 {
-	static struct list l; /* before there is a second thread */
+	static struct list l; /* used before there is a second thread */
 	int exe = raw_open("/proc/self/exe", O_RDONLY, 0);
 
 	if (exe >= 0) {

@@ -11,8 +11,10 @@
 void files_copy_path(char *buf, char *end, const uint64_t *st);
 /* Copies the file of fd into the recording, once. Sets its struct stat. 0, or -errno. */
 long files_keep(int fd, uint64_t *st, int shared);
-/* The same with the struct stat given, and only if that needs no copying: it is there, or the file system shares
- * blocks. */
+/*
+ * The same with the struct stat given, and only if nothing has to be copied: the copy exists, or the file system can
+ * share blocks.
+ */
 long files_clone(int fd, const uint64_t *st);
 /* Copies bytes [off, end), or as many of them as there are. 0, or -1. */
 int files_copy_range(int from, int to, uint64_t off, uint64_t end);

@@ -51,7 +51,7 @@ static int is_here(void)
 	return raw2(SYS_stat, G.rec, st) == 0 && st[0] == G.control->dir[0] && st[1] == G.control->dir[1];
 }
 
-/* path in the recording, or 0 */
+/* The part of path below the recording's folder, or 0. */
 static const char *relative(const char *path)
 {
 	size_t n = strlen(G.rec);
@@ -60,9 +60,9 @@ static const char *relative(const char *path)
 }
 
 /*
- * May the process that listens see what is recorded? It proves that by the secret of the control page. An image that
- * has no control page yet checks the peer's user ID instead: root, our own, or one that has no number in our user
- * namespace.
+ * May the listening process see what is recorded? It proves that by the secret of the control page. An image that has
+ * no control page yet checks the peer's user ID instead: it must be root, our own, or one that has no number in our
+ * user namespace.
  */
 #define OVERFLOW_UID 65534u
 static int trusted(int fd, const struct keeper_answer *a)
@@ -79,9 +79,9 @@ static int trusted(int fd, const struct keeper_answer *a)
 
 struct question {
 	struct keeper_req q;
-	const void *data; /* after the request */
+	const void *data; /* sent after the request */
 	size_t len;
-	int fd; /* goes along; -1: none */
+	int fd; /* sent with the request; -1: none */
 };
 
 union one_fd {
@@ -196,7 +196,7 @@ static long ask(struct question *w, const char *path, const char *to)
 	fmt_str(w->q.path, w->q.path + sizeof(w->q.path), path);
 	if (to)
 		fmt_str(w->q.to, w->q.to + sizeof(w->q.to), to);
-	/* a descriptor has to arrive in this process, whose caller then makes room for it (keep_with_room) */
+	/* the answer brings a descriptor, for which the caller makes room in this process (keep_with_room) */
 	return w->q.op == KEEPER_OPEN ? exchange(w) : keep_with_room(exchange, w, w->fd);
 }
 
@@ -213,7 +213,7 @@ void keep_follow(int fd, int moved)
 
 	if (fd < 0)
 		return;
-	if (moved && (w.fd = name_socket(do_listen)) >= 0) { /* else another one listens there already */
+	if (moved && (w.fd = name_socket(do_listen)) >= 0) { /* else another process listens there already */
 		ask_over(fd, &w);
 		raw_close(w.fd);
 	}
@@ -228,7 +228,7 @@ int keep_reaches(void)
 	fmt_str(p, path + sizeof(path), "/control");
 	fd = keep_open(path, O_RDWR, 0);
 	if (fd < 0)
-		return fd == -EMFILE || fd == -ENFILE; /* an error that the caller is to see */
+		return fd == -EMFILE || fd == -ENFILE; /* the caller is to see this error */
 	raw_close(fd);
 	return 1;
 }
@@ -242,7 +242,7 @@ int keep_open_asked(const char *path, int flags)
 	return (int)ask(&w, relative(path), 0);
 }
 
-/* Gives the owner those of the wanted rights that the program's umask took away. The other rights stay as they are. */
+/* Gives the owner those of the wanted permissions that the program's umask has removed. The others stay as they are. */
 static void give_owner(int fd, int mode)
 {
 	uint64_t st[18]; /* struct stat: device, inode, links, mode (32 bits) */
@@ -309,7 +309,7 @@ int keep_exists(const char *path)
 	return r == 0;
 }
 
-/* ---- files that are longer than it may make one ---- */
+/* ---- writes beyond the process's limit on file sizes ---- */
 
 /* Would a write at `end` or beyond raise SIGXFSZ? */
 int keep_limited(uint64_t end)
@@ -353,7 +353,7 @@ static long append_here(void *arg)
 	return r < 0 ? r : 0;
 }
 
-#define SHORT_FILE (1ull << 30) /* what is appended to is shorter */
+#define SHORT_FILE (1ull << 30) /* files that are appended to are shorter */
 
 long keep_append(const char *path, const void *p, size_t n)
 {
@@ -378,7 +378,7 @@ long keep_copy(const char *path, int from, uint64_t off, uint64_t end)
 	return ask(&w, relative(path), 0);
 }
 
-/* ---- with other descriptors ---- */
+/* ---- in a process with descriptors of its own ---- */
 
 #define APART_STACK 32768ul
 
@@ -404,12 +404,12 @@ long apart(long (*fn)(void *), void *arg)
 	int status = 0;
 	long pid, r;
 
-	if (G.children_ns) /* it would be the first process of the new namespace */
+	if (G.children_ns) /* the new process would be the first one of the new namespace */
 		return -11;
 	stack = raw_mmap(0, APART_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (raw_failed(stack))
 		return (long)stack;
-	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8); /* handlers are this process's business */
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8); /* handlers are to run in this process only */
 	pid = clone_fn(CLONE_VM, stack + APART_STACK, run_apart, &a, 0);
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 	do
@@ -425,7 +425,7 @@ struct roomy {
 	int but;
 };
 
-/* Raises the limit that the program has lowered (limits.c), for this process alone, which ends soon. */
+/* Raises the limit that the program has lowered (limits.c), in a process that ends soon. */
 static void raise_limit(void)
 {
 	uint64_t limit[2];
@@ -437,8 +437,8 @@ static void raise_limit(void)
 }
 
 /*
- * Closes copies of the program's first descriptors: no lock is lost and no connection ends, since the program still has
- * its own.
+ * Closes copies of the program's first descriptors. This releases no lock and ends no connection, since the program
+ * still has its own.
  */
 static long make_room(void *arg)
 {
@@ -451,7 +451,7 @@ static long make_room(void *arg)
 	return r->fn(r->arg);
 }
 
-/* For when no process can be made: calls fn with this process's own limit raised meanwhile. */
+/* If no process can be made: calls fn here, with the limit raised meanwhile. */
 static long with_limit(const struct roomy *r)
 {
 	uint64_t limit[2], more[2];

@@ -14,9 +14,11 @@ long keep_rename(const char *path, const char *to);
 void keep_unlink(const char *path);
 int keep_exists(const char *path);
 long keep_link(const char *path, const char *to); /* not after rights were given up */
-int keep_open_asked(const char *path, int flags); /* not by its own path */
-/* Before the process, or its child, enters another network namespace: a connection. Then there: the recording is
- * reachable again. */
+int keep_open_asked(const char *path, int flags); /* has fredctl record open it */
+/*
+ * connect: before the process, or its child, enters another network namespace. follow: in there, makes the recording
+ * accessible again.
+ */
 int keep_connect(void);
 void keep_follow(int fd, int moved); /* also closes it */
 int keep_reaches(void); /* could a new image in this process's place be recorded? */
@@ -31,13 +33,13 @@ long keep_copy(const char *path, int from, uint64_t off, uint64_t end);
 long keep_write(const char *path, int fd, const void *p, size_t n, uint64_t off);
 long keep_append(const char *path, const void *p, size_t n);
 /*
- * Calls fn in a process that shares all memory with this one, but has descriptors of its own. Returns fn's result, or
+ * Calls fn in a process that shares all memory with this one, but has its own descriptors. Returns fn's result, or
  * -errno.
  */
 long apart(long (*fn)(void *), void *arg);
 /*
- * Calls fn here; if that fails for want of a descriptor (-EMFILE), again in a process with some to spare. but: a
- * descriptor that fn needs, or -1
+ * Calls fn here; if that fails for lack of a descriptor (-EMFILE), calls it again in a process that has free ones. but:
+ * a descriptor that fn needs, or -1.
  */
 long keep_with_room(long (*fn)(void *), void *arg, int but);
 

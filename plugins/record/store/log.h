@@ -9,9 +9,10 @@ uint64_t stamp_now(void);
 int log_open(struct thr *t); /* 0, or -1: recording has been switched off */
 /* Makes room for n bytes; returns the write position or NULL when recording failed. */
 uint8_t *log_reserve(struct thr *t, uint64_t n);
-void log_mark(struct thr *t); /* t's next record is its last: notes its place, so that the end is found fast */
+/* t's next record is its last: notes its place, so that the end of the log is found fast */
+void log_mark(struct thr *t);
 void note(enum rlog_note_kind kind, int64_t number, const char *text);
-/* As note, for a damaged block of the heap, RLOG_NOTE_DAMAGE. */
+/* As note(), for a damaged block of the heap, RLOG_NOTE_DAMAGE. */
 void note_damage(const struct rlog_damage *d);
 /* Describes an address as "/lib/libfoo.so+0x12", or if it is in no file as a number, into out. */
 void describe_caller(uint64_t pc, char *out, unsigned n);

@@ -21,7 +21,7 @@
 #define CHUNK_FIRST                                                                                                    \
 	(4u << 10) /* most threads are short-lived, and what is left over is given back at the end, which is slow on   \
 		      some disks */
-#define CHUNK_MAX (1u << 20) /* much larger ones cost more for each page */
+#define CHUNK_MAX (1u << 20) /* larger ones cost more for each page */
 #define ZEROS 16384u
 
 /* A stamp is taken after all earlier loads and stores that matter; cs.c says when this needs no fence. */
@@ -55,7 +55,10 @@ static void rec_failed(int64_t err, const char *what)
 	note(RLOG_NOTE_LOG_FAILED, err, what);
 }
 
-/* The next record is a late one: a search for the end of the log need not read what is before it. */
+/*
+ * Notes the place of the next record, which is one of the last: a search for the end of the log need not read what is
+ * before it.
+ */
 static void write_boundary(const struct log *l, int fd, const char *path)
 {
 	uint64_t at = l->base_off + (uint64_t)(l->cur - l->base);
@@ -85,7 +88,7 @@ static long write_zeros(int fd, uint64_t from, uint64_t to)
 	struct iovec v[CHUNK_MAX / ZEROS];
 	long r;
 
-	do /* a signal, of the program's too, ends it */
+	do /* any signal interrupts it */
 		r = raw4(SYS_fallocate, fd, 0, from, to - from);
 	while (r == -4 /* EINTR */);
 	if (r < 0 && r != -95) /* EOPNOTSUPP: a file system without it */
@@ -118,9 +121,9 @@ static uint64_t now_tenths(void)
 }
 
 /*
- * A bounded recording that is full waits until its oldest part is removed, unless no process is there to do that. Two
- * requests do not wait: one for more than half of the bound and, after a while, one for the beginning of a log, since
- * nothing from before a thread's creation can be removed until the thread has a log.
+ * If a bounded recording is full, waits until its oldest part has been removed, unless no process is there to do that.
+ * Two kinds of requests do not wait: those for more than half of the bound and, after a while, those for the beginning
+ * of a log, since nothing from before a thread's creation can be removed until the thread has a log.
  */
 static void wait_room(struct rlog_control *c, uint64_t more, int first)
 {
@@ -157,7 +160,7 @@ static void log_unmap(struct log *l, int fd, const char *path)
 	raw2(SYS_munmap, l->base, l->end - l->base);
 }
 
-/* The window that comes next. */
+/* The next window. */
 struct window {
 	struct log *log;
 	const char *path;
@@ -272,7 +275,7 @@ uint8_t *log_reserve(struct thr *t, uint64_t n)
 	return next_window(t, n);
 }
 
-/* One that was taken back, or a new one. */
+/* A place of a note that was withdrawn, or a new one. */
 static uint32_t note_place(struct rlog_control *c, uint32_t seen, uint32_t kind)
 {
 	for (uint32_t i = 0; i < seen && i < RLOG_NOTES; i++) {

@@ -7,7 +7,7 @@
 
 #define AFTER_FAILURE ((struct rlog_traps *)-1)
 
-/* Of this process image: one that was forked makes its own. */
+/* Of this process image; a forked one makes a table of its own. */
 static struct {
 	struct rlog_traps *table; /* 0: none yet */
 	uint32_t process;
@@ -47,7 +47,8 @@ static struct rlog_traps *get(void)
 	if (likely(t && S.process == G.process))
 		return t;
 	/*
-	 * a thread that comes meanwhile is not counted; nor is the fork child of a process whose other thread was here
+	 * a thread that comes meanwhile is not counted; nor is the fork child of a process in which another thread was
+	 * here
 	 */
 	if (__atomic_exchange_n(&S.busy, 1, __ATOMIC_ACQUIRE))
 		return AFTER_FAILURE;
