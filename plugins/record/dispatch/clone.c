@@ -59,8 +59,8 @@ __asm__(".text\n"
 	".size clone_at, .-clone_at\n");
 
 /*
- * The kernel frees the PIDs of a killed process's threads some time after the parent has waited for the process, and
- * there is no notification of that: a replay that starts again at once may find one still in use, and tries again.
+ * The kernel frees the PIDs of a killed process's threads some time after the parent has waited for the process,
+ * without a notification. A replay that starts again at once may find one still in use, and tries again.
  */
 typedef long clone_call(const struct clone_args *c, size_t size);
 
@@ -104,8 +104,8 @@ static long clone_simply(const struct clone_args *c, size_t size)
 }
 
 /*
- * In a replay, with the recorded TID (a cell has a PID namespace of its own), or with another one that the program sees
- * as that.
+ * Calls with the recorded TID in a replay (a cell has a PID namespace of its own), or with another one, which the
+ * program is shown as the recorded one.
  */
 static long clone_in_cell(clone_call *call, struct clone_args *c)
 {
@@ -126,7 +126,10 @@ static long clone_in_cell(clone_call *call, struct clone_args *c)
 	return tid;
 }
 
-/* What clone3 gets for a new thread, and the registers that it starts with, below its stack pointer, which it gives. */
+/*
+ * Stores what clone3 gets for a new thread, and the registers with which the thread starts, below its stack pointer,
+ * which is returned.
+ */
 static uint64_t clone_state(long nr, const long *a, ucontext_t *uc, struct clone_args *c)
 {
 	static const int order[] = {REG_RIP, REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15,
@@ -168,7 +171,8 @@ long clone_thread(long nr, const long *a, ucontext_t *uc)
  * clone, not by pthread_create. It first runs code of the recorder, on the recorder's own stack, so that what the
  * caller of clone has put on the new stack stays as it is.
  */
-#define ADOPT_ROOM 512 /* from the caller's stack pointer down to where a signal may come before those */
+/* bytes from the caller's stack pointer down to where a signal may come before those registers are loaded */
+#define ADOPT_ROOM 512
 
 long clone_adopted_new(const struct clone_args *c, size_t size);
 long clone_adopted_old(long flags, long stack, long parent, long child, long tls);
@@ -203,7 +207,7 @@ static long clone_adopted(const struct clone_args *c, size_t size)
 	return ret == -38 /* ENOSYS */ ? clone_old(clone_adopted_old, c) : ret;
 }
 
-/* Threads and processes that share memory with their creator, which does not wait for them. */
+/* Is it a thread or a process that shares memory with its creator, which does not wait for it? */
 static int is_adoptable(uint64_t flags)
 {
 	return (flags & (CLONE_VM | CLONE_VFORK)) == CLONE_VM;
@@ -222,7 +226,7 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return thread_adopt_end(t, child, -1);
 	child->libc_start = (c.flags & CLONE_SETTLS) != 0;
 	G.own_processes |= child->own_process = !(c.flags & CLONE_THREAD);
-	/* libc's waits for its own threads make no events: the kernel clears the word for these, in a replay too */
+	/* libc's waits for its own threads make no events: the kernel clears their word, in a replay too */
 	child->ctid = !child->libc_start && (c.flags & CLONE_CHILD_CLEARTID) ? (uint32_t *)c.child_tid : 0;
 	if (!(c.flags & CLONE_SETTLS)) {
 		c.flags |= CLONE_SETTLS;

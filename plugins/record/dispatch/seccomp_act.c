@@ -12,7 +12,7 @@
 #include <linux/seccomp.h>
 #include <ucontext.h>
 
-#define FRAMES_BELOW 2048 /* of whoever runs the handler */
+#define FRAMES_BELOW 2048 /* of the function that runs the handler */
 
 /* The program's handler runs at the call, and may set its result. */
 static __attribute__((noinline)) long trap(struct thr *t, const struct seccomp_data *d, uint32_t data, ucontext_t *uc)
@@ -39,7 +39,7 @@ static __attribute__((noinline)) long trap(struct thr *t, const struct seccomp_d
 	return c->uc_mcontext.gregs[REG_RAX];
 }
 
-/* Does the process go on without this thread? */
+/* Does the process go on after the end of this thread? */
 static int lives_beside(const struct thr *t)
 {
 	uint64_t st[18] = {0};
@@ -50,7 +50,7 @@ static int lives_beside(const struct thr *t)
 	return G.mt && raw2(SYS_stat, "/proc/self/task", st) == 0 && st[2] > 3;
 }
 
-/* The kernel does it, by a filter of its own: how such a thread ends shows when it was the first one. */
+/* Has the kernel do it, by a filter: if it was the first thread, its end can be seen. */
 static _Noreturn void kill_thread(struct thr *t)
 {
 	struct sock_filter kill = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD);
@@ -82,7 +82,7 @@ int seccomp_check(struct thr *t, long nr, const long *a, ucontext_t *uc, long *r
 		*ret = trap(t, &d, r & SECCOMP_RET_DATA, uc);
 		return 1;
 	case SECCOMP_RET_TRACE:
-	case SECCOMP_RET_USER_NOTIF: /* nobody listens */
+	case SECCOMP_RET_USER_NOTIF: /* there is no listener */
 		*ret = -38;
 		return 1;
 	case SECCOMP_RET_KILL_THREAD:

@@ -23,7 +23,9 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-/* sigaltstack: run in both. The kernel has the shim's own; what it says of old is only whether that can be written to.
+/*
+ * sigaltstack: made in both modes. The kernel has the recorder's stack; its answer tells only whether *old can be
+ * written.
  */
 long call_sigaltstack(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
@@ -72,7 +74,7 @@ long call_mincore(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return sys_do(t, &s, SYS_mincore, b);
 }
 
-/* get_mempolicy: Linux writes a mask of one bit less than args[2] says. */
+/* get_mempolicy: Linux writes a mask of args[2] - 1 bits. */
 long call_get_mempolicy(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 5, {{0}}, {{IO_FIXED, 0, 0, 4}, {IO_ARGMUL, 1, 5, 1}}};
@@ -138,12 +140,12 @@ static int futex_waits(int op)
 }
 
 /*
- * The program's own futexes, and locks inside libc. Recorded one thread at a time they are calls like any
- * other, for then each finds the same words again on replay; else their order is not known.
+ * The program's own futexes, and locks inside libc. Recorded one thread at a time, they are calls like any other, since
+ * each finds the same words again in a replay; in parallel, their order is not known.
  */
 long call_futex(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	/* what a wake-up changes and whom it wakes are one: nobody runs between the two */
+	/* what a wake-up changes and which threads it wakes is one step: no thread runs in between */
 	struct sys_info s = {futex_waits((int)a[1]) ? CLASS_REC : CLASS_QUICK, 6, {{0}}, {{0}}};
 	int waits = ((int)a[1] & 127) == FUTEX_WAIT || ((int)a[1] & 127) == FUTEX_WAIT_BITSET;
 	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, ret;
@@ -154,7 +156,7 @@ long call_futex(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return turn_futex(t, a);
 	switch ((int)a[1] & 127) {
 	case FUTEX_WAKE:
-		b[3] = b[4] = b[5] = 0; /* not arguments: whatever was in the registers */
+		b[3] = b[4] = b[5] = 0; /* not arguments: the registers have arbitrary values */
 		break;
 	case FUTEX_WAIT:
 		b[4] = b[5] = 0;
@@ -173,7 +175,7 @@ long call_futex(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	}
 	if (G.group && G.mode == SHIM_RECORD)
 		pages_touch((void *)a[0], 4, s.out[0].how == IO_FIXED && s.out[0].arg == 0);
-	/* a thread past its EXIT, or inside the shim, may really wait */
+	/* a thread past its EXIT, or inside the recorder, may really wait */
 	if (G.mode == SHIM_REPLAY && !waits)
 		raw3(SYS_futex, a[0], FUTEX_WAKE | ((int)a[1] & FUTEX_PRIVATE_FLAG), 0x7fffffff);
 	ret = sys_do(t, &s, SYS_futex, b);
@@ -202,7 +204,10 @@ static void walk_nothing(struct outs *o, const long *a, long ret, void *arg)
 	(void)o, (void)a, (void)ret, (void)arg;
 }
 
-/* Into this process's own memory: also done when replaying. What it does to another one's, no log tells. */
+/*
+ * A write into this process's own memory is also made when replaying. No log tells what it does to another process's
+ * memory.
+ */
 long call_vm_writev(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	uint32_t crc = 0;
@@ -218,7 +223,7 @@ long call_vm_writev(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return ret;
 }
 
-/* A robust list of this thread is in its own memory; another's address comes from the log. */
+/* A robust list of this thread is in its own memory; another thread's address comes from the log. */
 long call_get_robust_list(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 3, {{0}}, {{IO_FIXED, 1, 0, 8}, {IO_FIXED, 2, 0, 8}}};
@@ -229,8 +234,8 @@ long call_get_robust_list(struct thr *t, long nr, const long *a, ucontext_t *uc)
 }
 
 /*
- * Refused, for it restarts code at places that the log does not know; and not noted, for libc does without. But a
- * libc that has registered its first thread ends the process when it cannot register all.
+ * Refused, since it restarts code at places that the log does not contain; but not noted, since libc does without it.
+ * However, a libc that has registered its first thread ends the process when it cannot register all.
  */
 long call_rseq(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
@@ -253,7 +258,7 @@ long call_namespace(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return ret;
 }
 
-/* The mode counts only where a file may be made: else it is whatever was in the register. */
+/* The mode is an argument only if a file may be created: else the register has an arbitrary value. */
 long call_open(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	int path = nr == SYS_openat;
@@ -279,7 +284,7 @@ long call_capget(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return sys_do(t, &s, SYS_capget, a);
 }
 
-/* What later calls in memory depend on: also done when replaying, where it may fail for want of rights. */
+/* Later calls on memory depend on it: also made when replaying, where it may fail for lack of rights. */
 long call_lock(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const uint8_t nargs[] = {2, 2, 1, 0};
@@ -291,7 +296,7 @@ long call_lock(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return ret;
 }
 
-/* How far the stack may grow decides where a program ends that recurses too deep: also set when replaying. */
+/* How far the stack may grow decides where a program ends that recurses too deep: also made when replaying. */
 long call_rlimit(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const struct sys_info set = {CLASS_REC, 2, {{IO_FIXED, 1, 0, 16}}, {{0}}},

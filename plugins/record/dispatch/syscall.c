@@ -62,7 +62,7 @@ static const struct row {
 #undef L
 #undef FD
 
-/* What pthread_cancel does to send its signal, which depends on the other thread: no events. */
+/* The calls by which pthread_cancel sends its signal depend on the state of the other thread: they are no events. */
 static int cancel_call(long nr, const long *a, ucontext_t *uc, long *ret)
 {
 	switch (nr) {
@@ -103,7 +103,7 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return sys_mem(t, nr, a, r->info.nargs);
 	case CLASS_RAW:
 		ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-		/* the kernel's number of the thread, which a copy has not, nor a replay in a plain cell */
+		/* the kernel's number of the thread, which differs in a copy, and in a replay in a plain cell */
 		if (nr == SYS_set_tid_address && G.mode == SHIM_REPLAY)
 			return t->ordinal == 1 ? G.shown_pid : t->shown_tid;
 		return ret;

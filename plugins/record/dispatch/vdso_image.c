@@ -17,7 +17,7 @@
 
 #define FUNCTIONS 5
 #define NAMES (2 * FUNCTIONS) /* each also without the prefix */
-#define STUB 16 /* bytes of code */
+#define STUB 16 /* bytes of code of each function */
 
 enum section { SECTION_TEXT = 1, SECTION_DYNSYM, SECTION_DYNSTR, SECTIONS };
 
@@ -166,7 +166,7 @@ static void add_versions(struct vdso_image *v, uint32_t *n, const char *soname)
 	}
 }
 
-/* For those who look for the symbols' table by its name. */
+/* Adds sections for programs that look up the symbol table by its name. */
 static void add_sections(struct vdso_image *v, uint32_t *n)
 {
 	static const char *const name[SECTIONS] = {"", ".text", ".dynsym", ".dynstr"};

@@ -67,7 +67,7 @@ static int is_floating(char letter)
 
 /* ---- printf ---- */
 
-/* With their arguments, which come first. */
+/* With the arguments for width and precision, which come first. */
 static const char *width_and_precision(const char *p, struct spec *s, va_list ap)
 {
 	while (*p && strchr("-+ #0'I", *p))
@@ -96,7 +96,7 @@ static void reads_text(const char *text, long most)
 	shim_tell_read(text, n + (most < 0 || n < (size_t)most), 1);
 }
 
-/* The precision is of bytes, of which a wide character takes at least one. */
+/* The precision counts bytes, and a wide character takes at least one. */
 static void reads_wide(const wchar_t *text, long most)
 {
 	size_t n = 0;
@@ -108,7 +108,7 @@ static void reads_wide(const wchar_t *text, long most)
 	shim_tell_read(text, (n + 1) * sizeof(*text), 1);
 }
 
-/* false: it is not known what comes after it. */
+/* false: it is not known which argument is next. */
 static int prints(char letter, const struct spec *s, va_list ap)
 {
 	const void *text;
@@ -197,7 +197,7 @@ static void writes_text(void *to, char letter, const struct spec *s)
 	shim_tell_written(to, (n + 1) * unit);
 }
 
-/* false: it is not known what comes after it. */
+/* false: it is not known which argument is next. */
 static int scans(char letter, const struct spec *s, void *to)
 {
 	if (is_integer(letter) || letter == 'n')
@@ -214,8 +214,8 @@ static int scans(char letter, const struct spec *s, void *to)
 }
 
 /*
- * ret: how many were assigned. Of what comes after the last of them it is not known whether the input has matched: then
- * %n is taken for written, as it has been if nothing or white space alone stands between.
+ * ret: how many were assigned. It is not known whether the input has matched what comes after the last of these. %n
+ * counts as written, as it is if nothing or only white space is in between.
  */
 void libc_tell_scanf(const char *fmt, va_list ap, int ret)
 {

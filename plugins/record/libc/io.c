@@ -35,9 +35,9 @@ static inline long io_result(long r)
 }
 
 /*
- * pthread_cancel sets its mark after its event, and a thread that looks for the mark in between does not see it: in a
- * replay, the log tells. If the call has been made, a cancellation may still have ended it: then there is a signal in
- * it.
+ * pthread_cancel requests cancellation after its event, and a thread that checks in between does not see the request: a
+ * replay follows the log. If the call was made, it may still have been ended by a cancellation: then its wait contains
+ * a signal.
  */
 static inline int call_was_made(struct thr *t)
 {

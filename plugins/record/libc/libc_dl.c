@@ -70,7 +70,7 @@ static void *call_for(const void *caller, void *fn, const void *a, const void *b
 	return call_from(ret, fn, a, b, c);
 }
 
-/* What was loaded may have locks of its own. */
+/* A library that was loaded may have locks of its own. */
 static void look_at_new(void)
 {
 	struct thr *t;
@@ -94,8 +94,8 @@ static void look_at_new(void)
 	}
 
 /*
- * A library that is bound to its own dependencies first would bypass the wrappers, and pass memory that they allocated
- * to another free.
+ * A library that is bound to its own dependencies first would bypass the wrappers, and pass memory that the wrappers
+ * have allocated to another free.
  */
 static const void *open_mode(int mode)
 {
@@ -166,8 +166,8 @@ LIB_CALL(LIB_PHDR, int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_
 /* ---- the real dlsym, which dlsym itself cannot find ---- */
 
 /*
- * A library may look for the function after us (RTLD_NEXT, as allocators that wrap pthread_create do), or in libc
- * itself, and so find one that we wrap: it gets the wrapper, as the program does.
+ * A library may look for a function after the recorder (RTLD_NEXT, as allocators that wrap pthread_create do), or in
+ * libc itself, and so find one that the recorder wraps: it gets the wrapper, as the program does.
  */
 static void *wrapper_of(void *found, const char *name)
 {

@@ -39,7 +39,7 @@ static void reads_tm(const struct tm *tm)
 	shim_tell_read(tm, sizeof(*tm), 1);
 }
 
-/* Made of what it has read of it, and what it has made of that. */
+/* The time was normalised: libc has read some members, and written all. */
 static void normalises(const struct tm *tm)
 {
 	reads_tm(tm);
@@ -60,7 +60,7 @@ static void makes_text(const time_t *when, const char *text)
 		shim_tell_written(text, strlen(text) + 1);
 }
 
-/* n: characters of that many bytes, without the one that ends it; 0: there was no room, or it is empty. */
+/* n: characters of that many bytes, without the terminating one; 0: there was no room, or the text is empty. */
 static void formats_tm(const struct tm *tm, const void *to, size_t n, size_t bytes)
 {
 	reads_tm(tm);

@@ -18,7 +18,7 @@ static void reads_string(const char *s)
 	shim_tell_read(s, strlen(s) + 1, 1);
 }
 
-/* Of a line that has zeros inside, the part before the first of them. */
+/* Of a line that contains zeros, only the part before the first one. */
 static void writes_string(const char *s)
 {
 	if (s)
@@ -64,7 +64,7 @@ FILE_TELLS(char *, __fgets_chk, (char *s, size_t room, int n, FILE *f), f, (s, r
 FILE_TELLS(char *, gets, (char *s), stdin, (s), writes_string(ret))
 FILE_TELLS(char *, __gets_chk, (char *s, size_t room), stdin, (s, room), writes_string(ret))
 
-/* Which block a line is in is known afterwards only. */
+/* Only afterwards is it known which block contains the line. */
 #define LINE_CALL(name, params, args)                                                                                  \
 	LIBC(ssize_t, name, params)                                                                                    \
 	{                                                                                                              \

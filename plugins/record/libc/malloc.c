@@ -13,9 +13,9 @@
 #include <string.h>
 
 #define PAGE 4096ul
-#define SPARSE_MIN (1u << 20) /* glibc maps blocks of that size by themselves */
+#define SPARSE_MIN (1u << 20) /* glibc maps blocks of this size separately */
 
-/* As glibc reports it: a recorded program fails as it would alone. */
+/* Fails with glibc's report: a recorded program fails as it does alone. */
 static inline struct block *block_of(void *p, const char *bad, const char *twice)
 {
 	struct block *b = (struct block *)p - 1;
@@ -31,7 +31,7 @@ static inline struct block *block_of(void *p, const char *bad, const char *twice
 	return b;
 }
 
-/* The word in front of a block that is freed is no HEAP_WORD: in its place is glibc's size of that block. */
+/* The word before a block that is freed is no HEAP_WORD: it takes the place of the size of that block in glibc. */
 static __attribute__((noinline, cold)) void check_own(const struct block *b, uint64_t v)
 {
 	uint64_t size = v & ~7ull;
@@ -46,7 +46,10 @@ static __attribute__((noinline, cold)) void check_own(const struct block *b, uin
 		heap_broken(size < 1u << 21 ? "free(): invalid next size (normal)" : "double free or corruption (out)");
 }
 
-/* The word after a block that is freed or resized is no HEAP_WORD: it is glibc's size of the next one. */
+/*
+ * The word after a block that is freed or resized is no HEAP_WORD: it takes the place of the size of the next block in
+ * glibc.
+ */
 static __attribute__((noinline, cold)) void check_next(uint64_t v, const char *bad)
 {
 	if (bad)
@@ -164,7 +167,7 @@ EXPORT void *malloc(size_t n)
 	return take(n, &zero, 0, SITE);
 }
 
-/* The block of p, which the program frees; ends the program where glibc would. */
+/* The block of p, which the program frees; ends the program if glibc would. */
 static inline __attribute__((always_inline)) struct block *to_free(void *p)
 {
 	struct block *b;
@@ -180,7 +183,7 @@ static inline __attribute__((always_inline)) struct block *to_free(void *p)
 	return b;
 }
 
-/* Not the plain heap. */
+/* For other heaps than the plain one. */
 static __attribute__((noinline)) void free_other(void *p)
 {
 	enum detect_state state;
@@ -246,7 +249,7 @@ static size_t room(void *p)
 	return class_size(b->cls) - sizeof(uint64_t) - (size_t)((char *)p - (char *)(b + 1));
 }
 
-/* Can it be of n bytes where it is? *state: of --detect. */
+/* Can the block have n bytes where it is? *state: with --detect. */
 static int resize_in_place(void *p, struct block *b, size_t n, enum detect_state *state)
 {
 	size_t have = room(p);
@@ -279,8 +282,8 @@ static int is_zero(const char *p, size_t n)
 }
 
 /*
- * As memcpy. Of large blocks, pages that the program has not touched stay untouched, as when glibc moves the mapping:
- * to look at one costs no memory. zero: there are only zeros at q.
+ * As memcpy. In large blocks, pages that the program has not touched stay untouched, as when glibc moves the mapping:
+ * reading such a page takes no memory. zero: there are only zeros at q.
  */
 static void copy_block(char *q, const char *p, size_t n, int zero)
 {

@@ -30,7 +30,7 @@ SETXID(setresuid, (uid_t r, uid_t e, uid_t s), (r, e, s))
 SETXID(setresgid, (gid_t r, gid_t e, gid_t s), (r, e, s))
 SETXID(setgroups, (size_t n, const gid_t *groups), (n, groups))
 
-/* As libc's, which would call its own setgroups. */
+/* As libc's own, which would call libc's own setgroups. */
 LIBC(int, initgroups, (const char *user, gid_t group))
 {
 	gid_t *groups = 0, *more;

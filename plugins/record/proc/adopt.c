@@ -39,7 +39,7 @@ int adopt_is_thread_pointer(uint64_t tp)
 	return sys_readable((const void *)tp, 24) && ((const uint64_t *)tp)[2] == tp;
 }
 
-/* The lowest address of a library's thread-local variables: those lie below the thread pointer. */
+/* The lowest address of a library's thread-local variables, which lie below the thread pointer. */
 static uint64_t tls_start(uint64_t tp)
 {
 	const uint64_t *dtv = ((uint64_t **)tp)[1]; /* pairs: address, and what to free */
@@ -66,7 +66,7 @@ uint64_t adopt_tls(const struct thr *c)
 	return to;
 }
 
-/* As a thread of the replaying process, with what the kernel writes into memory. */
+/* The flags for a thread of the replaying process, with what the kernel writes into memory. */
 uint64_t adopt_replay_flags(uint64_t flags)
 {
 	const uint64_t keep = CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_SETTLS;
@@ -82,7 +82,7 @@ static int comes_no_further(const struct thr *c)
 	return rlog_next(shim_kinds(), &p, c->log.rd_end, &r) != RLOG_READ_OK;
 }
 
-/* What the kernel clears after the end of one that was killed: here nobody does. */
+/* Clears the word that the kernel clears when a process is killed; in a replay, nothing else does. */
 static void clear_word(const struct thr *c)
 {
 	if (c->ctid && !c->exited && comes_no_further(c))
@@ -107,8 +107,8 @@ void adopt_waited(long nr, const long *a, long ret)
 }
 
 /*
- * The word is cleared in the thread's last turn, not by the kernel some time after it. A thread that waits for that may
- * give the stack to the next one: so this is not on it.
+ * The word is cleared in the thread's last turn, not by the kernel some time after that. A thread that waits for this
+ * may give the stack to the next thread, so this code does not use that stack.
  */
 static _Noreturn void leave(struct thr *t, long nr, long status)
 {

@@ -97,7 +97,7 @@ static int phdrs_kind(const uint8_t *b, const Elf64_Phdr *ph, unsigned count, ui
 	return same_str((const char *)b + interp->p_offset, "/lib64/ld-linux-x86-64.so.2") ? EXEC_OK : EXEC_FOREIGN;
 }
 
-/* Can the program at path carry the shim? */
+/* Can the program at path be run with the recorder? */
 static int exec_kind(const char *path, int depth)
 {
 	uint8_t b[4096 + 1];
@@ -135,8 +135,10 @@ static int exec_kind(const char *path, int depth)
 	return phdrs_kind(b, (const Elf64_Phdr *)(b + eh->e_phoff), eh->e_phnum, (uint64_t)n);
 }
 
-/* Can the dynamic linker load the shim there? It may be out of reach of a process that gave up rights or has another
- * root. */
+/*
+ * Can the dynamic linker load the recorder? It may be inaccessible for a process that gave up rights or has another
+ * root.
+ */
 static int shim_kind(void)
 {
 	long r = raw4(SYS_faccessat2, AT_FDCWD, G.shim_path, R_OK, AT_EACCESS);
@@ -211,8 +213,8 @@ static uint64_t placed_limit(const uint64_t *limit)
 }
 
 /*
- * As its predecessor was. One that cannot be placed runs on, where the kernel has put it: the replay of that one will
- * be refused.
+ * Places the image as its predecessor was. If that fails, the image runs where the kernel has put it, and its replay
+ * will be refused.
  */
 static void place_program(const struct helper *h, pid_t pid, struct user_regs_struct *regs)
 {
@@ -233,8 +235,8 @@ static void place_program(const struct helper *h, pid_t pid, struct user_regs_st
 
 /*
  * After its exec, the tracee goes on when the helper ends, not before: the kernel detaches what an ending tracer has
- * after it has given up its memory and files (ptrace(2); do_exit). So nobody sees the old image's descriptors open, or
- * a process of this recording, when the new one's program has ended already.
+ * after it has released its memory and files (ptrace(2); do_exit). So nobody sees the old image's descriptors open, or
+ * a process of this recording, after the new image's program has ended.
  */
 static int helper_main(void *arg)
 {
@@ -249,7 +251,7 @@ static int helper_main(void *arg)
 	raw_futex_wake(&h->state, 1);
 	if (r < 0)
 		return 0;
-	/* the one tracee, whatever its TID: a thread that is not the first one gets another by its exec */
+	/* any child: the only tracee gets another TID by its exec, if it is not the first thread */
 	for (;;) {
 		r = raw4(SYS_wait4, -1, &status, 0x40000000 /* __WALL */, 0);
 		if (r == -4)
@@ -290,8 +292,9 @@ static int middle_main(void *arg)
 }
 
 /*
- * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it; and so may be
- * a subreaper. There it stays a child that only who asks for such sees, until the next image's recorder takes it away.
+ * Otherwise the helper's new parent would be the first process of a PID namespace, or a subreaper, which the program
+ * knows and may be itself. So there, the helper stays a child that only a wait for such children sees, until the next
+ * image's recorder reaps it.
  */
 static int helper_is_child(void)
 {
@@ -326,7 +329,7 @@ static struct helper *start_traced(void)
 		while (raw4(SYS_wait4, pid, &status, 0x40000000, 0) == -4)
 			;
 	}
-	if (status) /* killed: nobody else can start the helper, or has */
+	if (status) /* it was killed: no other process can start the helper, or has */
 		__atomic_compare_exchange_n(&m->h.state, &starts, HELPER_FAILED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	while (__atomic_load_n(&m->h.state, __ATOMIC_ACQUIRE) == HELPER_STARTS)
 		raw_futex_wait(&m->h.state, HELPER_STARTS);
@@ -354,8 +357,8 @@ void exec_reap_helper(pid_t pid)
 }
 
 /*
- * The exec has failed. A helper that is killed takes the signal with it that its target just stops for, and a trap is
- * one: so it is asked to leave, by a signal that it keeps to itself.
+ * The exec has failed. If the helper were killed, a signal (or trap) for which its target just stops would be lost: so
+ * it is asked to leave, by a signal that it does not pass on.
  */
 static void dismiss_helper(struct helper *h)
 {
@@ -366,9 +369,13 @@ static void dismiss_helper(struct helper *h)
 	exec_reap_helper(h->ours);
 }
 
-#define PID_DIGITS 7 /* at least: as many each time, since they place the stack */
+/* at least: the number of digits is the same each time, since it determines the stack's place */
+#define PID_DIGITS 7
 
-/* envp with our two variables at its end; in one mapping that the exec discards. h: NULL: without them. */
+/*
+ * Copies envp, with the recorder's two variables at its end, into one mapping, which the exec discards. h NULL: without
+ * these variables.
+ */
 static char **build_env(char *const *envp, const struct helper *h)
 {
 	size_t n = 0, bytes;
@@ -412,7 +419,7 @@ static char **build_env(char *const *envp, const struct helper *h)
 		}
 		str = p;
 		p = fmt_str(p, end, G.rec);
-		while (p - str < 24) /* at least as long as a replay's path of it, see target/program.c */
+		while (p - str < 24) /* at least as long as the path in a replay, see target/program.c */
 			p = fmt_str(p, end, "/");
 	}
 	out[k] = 0;
@@ -428,7 +435,7 @@ static void lower_stack_limit(const struct helper *h, int begins)
 		raw4(SYS_prlimit64, 0, RLIMIT_STACK, begins ? lower : h->stack, 0);
 }
 
-/* A debugger that traces this process does what the helper cannot. begins: 0: the exec has failed. */
+/* A debugger that traces this process does what the helper cannot do. begins: 0: the exec has failed. */
 static void tell_tracer(const struct helper *h, int begins)
 {
 	struct rlog_control *c = G.control;
@@ -444,9 +451,9 @@ static void tell_tracer(const struct helper *h, int begins)
 	__atomic_store_n(&c->traced_exec, pid, __ATOMIC_RELEASE);
 }
 
-#define PATH_BYTES 4000u /* that the log tells */
+#define PATH_BYTES 4000u /* bytes of a path that are logged */
 
-/* Where it is not, the kernel says so. */
+/* If it is not readable, the kernel reports that. */
 static int is_list(char *const *v)
 {
 	for (; v; v++) {
@@ -494,7 +501,7 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	written_look();
 	rec_exec(t, path);
 	vfork_child_leaves();
-	if (t->own_process) /* the others go on */
+	if (t->own_process) /* the other processes with this memory go on */
 		gil_block(t);
 	else
 		group_leave();

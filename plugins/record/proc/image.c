@@ -32,7 +32,7 @@ static int make_dir(void)
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
 
 	fmt_str(p, path + sizeof(path), "/files");
-	keep_mkdir(path, 0700); /* the first process makes it */
+	keep_mkdir(path, 0700); /* the first process creates the folder */
 
 	p = fmt_str(p, path + sizeof(path), "/p");
 	fmt_dec(p, path + sizeof(path), G.process, 4);
@@ -85,8 +85,8 @@ const char *image_find_execfn(char **envp)
 }
 
 /*
- * How many arguments the kernel put in front of those of a script: "#!" makes argv INTERPRETER [ARGUMENT]
- * SCRIPT and what followed argv[0]. 0: no script.
+ * How many arguments the kernel has put before those of a script: "#!" makes argv INTERPRETER [ARGUMENT] SCRIPT,
+ * followed by what came after argv[0]. 0: no script.
  */
 static int script_args(const char *execfn, int argc, char **argv)
 {
@@ -95,14 +95,14 @@ static int script_args(const char *execfn, int argc, char **argv)
 
 	if (read_head(execfn, head, sizeof(head)) != sizeof(head) || head[0] != '#' || head[1] != '!')
 		return 0;
-	/* the first one: the script may be its own argument too */
+	/* the first match: the script may also be its own argument */
 	for (k = 1; k < argc; k++)
 		if (!strcmp(argv[k], execfn))
 			return k;
 	return 0;
 }
 
-/* Which descriptors are the recording's standard output and error? The first process says what those are. */
+/* Which descriptors are the recording's standard output and error? The first process notes what those are. */
 static uint64_t find_outputs(void)
 {
 	uint64_t map = RLOG_OUTPUTS_KNOWN;
@@ -194,7 +194,7 @@ static long write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 	if (argv) {
 		int skip = script_args(image_find_execfn(envp), argc, argv);
 
-		/* as it was given to execve: argv[0] of a script is lost, its path stands for it */
+		/* as it was passed to execve: a script's argv[0] is lost, and is replaced by its path */
 		argc -= skip;
 		argv += skip;
 		im.outputs = find_outputs() | (raw2(SYS_clone3, 0, 0) == -38 /* ENOSYS */ ? RLOG_NO_CLONE3 : 0);
@@ -248,7 +248,7 @@ pid_t init_image_pid(uint32_t process)
 	return image_read_image(process, &im) ? 0 : im.cell_pid ? (pid_t)im.cell_pid : im.pid;
 }
 
-/* Replay: what the program was then. */
+/* Replay: sets the PIDs that the program had. */
 void image_show_pid(const struct rlog_image *im)
 {
 	G.shown_pid = G.thr[1].shown_tid = im->pid;
@@ -273,7 +273,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	held_fork_child(n);
 	G.waits_told = 0;
 	n->preempt.timer = n->preempt.armed = n->preempt.due = n->preempt.seeking = 0;
-	n->preempt.left_cpu = 0; /* its clock begins again */
+	n->preempt.left_cpu = 0; /* the clock starts again */
 	spin_fork_child(n);
 	n->undone = 0;
 	self = n;

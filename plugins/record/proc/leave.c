@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * leave.c: the end of a thread that has made its EXIT event. In a replay, a process's first thread stays until the
- * whole process ends: without it, ptrace, GDB and CRIU cannot access the process's memory by its PID. What the kernel
- * does at a thread's end is done here in its place, except for robust mutexes: if the thread holds one, it really ends.
+ * whole process ends: without it, ptrace, GDB and CRIU cannot access the process's memory by its PID. So the recorder
+ * does what the kernel does at a thread's end, except for robust mutexes: if the thread holds one, it really ends.
  */
 #include "record/core/state.h"
 #include "record/core/task.h"
@@ -21,8 +21,8 @@ static int holds_robust(void)
 }
 
 /*
- * What the kernel does for the owner of robust mutexes that ends (robust_list in Documentation/locking): it compares
- * the owner in the mutex with the thread's number, and here the program has been shown another one (pid_ns.c).
+ * Does what the kernel does when an owner of robust mutexes ends (robust_list in Documentation/locking). The kernel
+ * compares the owner in the mutex with the thread's number; the program has been shown another one (pid_ns.c).
  */
 #define ROBUST_MOST 2048 /* ROBUST_LIST_LIMIT */
 

@@ -33,7 +33,7 @@ void pid_ns_child(uint64_t flags)
 	G.children_ns = 0;
 }
 
-/* Before there is a first child in a new one, the second link leads nowhere. */
+/* As long as a new namespace has no first child, the second link is dangling. */
 void pid_ns_moved(void)
 {
 	char own[64], next[64];

@@ -25,7 +25,7 @@
 #include <sys/user.h>
 #include <ucontext.h>
 
-/* clone3; or clone, which cannot choose a PID, where a container's filter answers ENOSYS to clone3. */
+/* clone3; or clone, which cannot choose a PID, if a container's filter answers ENOSYS to clone3. */
 static long clone_any(struct clone_args *c)
 {
 	long ret = raw2(SYS_clone3, c, sizeof(*c)),
@@ -36,7 +36,7 @@ static long clone_any(struct clone_args *c)
 	return raw6(SYS_clone, (long)(c->flags | c->exit_signal), 0, parent, (long)c->child_tid, (long)c->tls, 0);
 }
 
-/* With a wanted PID: a thread of a killed process may still have it for a while, see dispatch/clone.c. */
+/* With a chosen PID: a thread of a killed process may still have it for a while, see dispatch/clone.c. */
 static long clone_process(struct clone_args *c)
 {
 	long pause[2] = {0, 1000000}, ret = clone_any(c);
@@ -56,7 +56,7 @@ static int in_follow(uint32_t process)
 	return 0;
 }
 
-/* The next image on the way to the one that the replay follows; 0: this is the last one, or is not on the way. */
+/* The next image on the way to the one that the replay follows; 0: this is the last one, or not on the way. */
 static uint32_t next_to_follow(void)
 {
 	int i = 0;
@@ -69,8 +69,8 @@ static uint32_t next_to_follow(void)
 }
 
 /*
- * The child of the fork that is being replayed. If the parent was killed before it wrote the result, the fork has none:
- * a timeline that goes on after the fork is then that of the child. 0: there is no child.
+ * The child of the fork that is being replayed. If the parent was killed before it wrote the result, there is none: if
+ * the timeline goes on after the fork, it is the child's. 0: there is no child.
  */
 static int fork_result(const struct thr *t, pid_t *pid, uint64_t *child)
 {
@@ -115,9 +115,7 @@ static void pidfd_event(struct thr *t, struct clone_args *c, int64_t pid, int64_
  */
 #define REPLAYED (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_SETTLS)
 
-/*
- * Writes again what the kernel wrote for the parent alone, after the memory of a vfork child has been copied over it.
- */
+/* Writes again what the kernel wrote in the parent, after the memory of a vfork child has been copied over it. */
 static void told(struct thr *t, struct clone_args *c, int64_t pid, int64_t fd)
 {
 	if ((c->flags & CLONE_PARENT_SETTID) && c->parent_tid && pid > 0)
@@ -137,11 +135,11 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 		group_begin(t);
 	if (G.group)
 		pages_settle();
-	detect_look_at_all(); /* what is found here is not the child's */
+	detect_look_at_all(); /* what is found before the fork is not the child's */
 	share = shares ? vfork_begin(uc) : 0;
 	child = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	ev(t, RLOG_FORK, 0, 0, 0);
-	/* such a child needs the group's turn before its parent goes on */
+	/* the child of a vfork needs the group's turn before its parent goes on */
 	if (G.group && (c->flags & CLONE_VFORK))
 		gil_release(t);
 	net = c->flags & CLONE_NEWNET ? keep_connect() : -1;
@@ -166,7 +164,7 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 
 /*
  * In the child: sets its PID in the control page, and waits until the parent has ended. The parent's threads wait for
- * turns in the same page: one of them could take a turn of the child's.
+ * turns in the same page, and could take a turn of the child's.
  */
 static void outlive(pid_t parent)
 {
@@ -184,7 +182,7 @@ static void outlive(pid_t parent)
 	raw1(SYS_close, gone.fd);
 }
 
-/* In the child, before it may be looked at: the recorded PID, where the kernel has written another one. */
+/* In the child, before it may be examined: writes the recorded PID where the kernel has written another one. */
 static void show_own_pid(const struct clone_args *c, uint32_t child)
 {
 	struct rlog_image im;
@@ -195,7 +193,9 @@ static void show_own_pid(const struct clone_args *c, uint32_t child)
 		*(int *)c->child_tid = im.pid;
 }
 
-/* Are children made that stand still? Not where threads run ahead, or memory is shared, which others change meanwhile.
+/*
+ * Does the fork also make a child that waits (a branch)? Not where threads run ahead, or where memory is shared, which
+ * other processes change meanwhile.
  */
 static int makes_branch(pid_t me)
 {
@@ -205,7 +205,7 @@ static int makes_branch(pid_t me)
 	       !turn_parallel() && !c->aliases;
 }
 
-/* Returns in the parent: 0; in the child: 1, when the worker lets it go on. */
+/* Returns 0 in the parent; and 1 in the child, when the worker lets it go on. */
 static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child, pid_t want)
 {
 	struct clone_args k = {.flags = (c->flags & REPLAYED) | CLONE_PARENT,
@@ -217,7 +217,7 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 	long pid;
 
 	b->process = child;
-	pid = clone_any(&k); /* where its PID is in use, it is made later */
+	pid = clone_any(&k); /* if its PID is in use, it is made later */
 	if (pid > 0)
 		G.ctl->branches++;
 	else if (pid)
@@ -240,18 +240,18 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 	uint64_t child;
 	int64_t ret;
 	int follow;
-	pid_t want, me = (pid_t)raw0(SYS_getpid); /* a copy has another one than G.pid */
+	pid_t want, me = (pid_t)raw0(SYS_getpid); /* in a copy, this is not G.pid */
 
 	group_begin(t);
 	ev(t, RLOG_FORK, 0, 0, 0);
-	/* the second half may be taken only when the turn is back: here it is only looked at */
+	/* the second half may only be taken when the turn is back: here it is only read */
 	if (!fork_result(t, &want, &child)) {
 		turn_done(t);
 		ev_half(t, RLOG_FORKED, &ret, &child);
 		return ret;
 	}
 	follow = in_follow((uint32_t)child);
-	/* a debugger's copy does not become the child: here its segment ends */
+	/* in a debugger's copy the process does not become the child: its segment ends here */
 	if (follow && me != G.pid)
 		turn_done(t);
 	if (follow) {
@@ -282,7 +282,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		}
 		if (pid < 0)
 			shim_fail("cannot fork with the recorded PID");
-		/* compared with this process, not with the child: it may be several forks further on by now */
+		/* not compared with the child's PID, which may have forked again by now */
 		while (G.ctl->pid == G.pid)
 			raw_futex_wait((uint32_t *)&G.ctl->pid, (uint32_t)G.pid);
 		for (;;)
@@ -303,11 +303,13 @@ long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 {
 	int shares = (c->flags & CLONE_VM) != 0;
 
-	/* A child that would share our memory until its exec gets a copy instead: it is recorded too. Handlers need
-	 * memory. */
+	/*
+	 * A child that would share this process's memory until its exec gets a copy instead, since it is recorded, too.
+	 * Handlers need memory.
+	 */
 	if (shares)
 		c->flags &= ~(uint64_t)(CLONE_VM | CLONE_SIGHAND);
-	/* the recorder could not find its own data in such a child; nor could libc */
+	/* in such a child, the recorder could not find its own data; neither could libc */
 	if ((c->flags & CLONE_SETTLS) && !adopt_is_thread_pointer(c->tls))
 		c->flags &= ~(uint64_t)CLONE_SETTLS;
 	return G.mode != SHIM_REPLAY ? fork_record(t, c, shares, sp, uc) : fork_replay(t, c, shares, sp, uc);

@@ -2,10 +2,10 @@
 /*
  * thread.c: create, join, detach, exit.
  *
- * A thread gets its ordinal, stack and heap arena from its creator, so that they are the same at replay.
- * Its EXIT event must come after all destructors of the program's thread-specific data: a key of our own
- * asks for one more round until the last, and logs it there. After EXIT a thread runs free. With glibc's heap
- * (--malloc system), EXIT is logged at the thread's exit(2) instead: see exit_destructor.
+ * A thread gets its ordinal, stack and heap arena from its creator, so that they are the same in a replay. Its EXIT
+ * event must come after all destructors of the program's thread-specific data: the destructor of a key of the
+ * recorder's asks for one more round until the last one, in which it makes the event. After EXIT, a thread runs without
+ * turns. With glibc's heap (--malloc system), EXIT is made at the thread's exit(2) instead: see exit_destructor.
  */
 #include "record/proc/thread.h"
 #include "record/chaos/interrupts.h"
@@ -35,7 +35,7 @@
 
 #define STACK_SLOT (1ull << 26)
 #define LARGE_SLOT (1ull << 32)
-#define TLS_END 65536ull /* of a slot; where recorders up to now had their signal stacks */
+#define TLS_END 65536ull /* of a slot; older recorders had their signal stacks there */
 
 static pthread_key_t exit_key;
 
@@ -60,7 +60,7 @@ void thread_exit_event(struct thr *t)
 	heap_thread_end(t);
 	log_mark(t);
 	ev(t, RLOG_EXIT, 0, 0, 0);
-	if (t->ctid) { /* before others go on, not some time later by the kernel */
+	if (t->ctid) { /* before other threads go on, and not some time later by the kernel */
 		raw1(SYS_set_tid_address, 0);
 		thread_clear_word(t->ctid);
 	}
@@ -70,8 +70,8 @@ void thread_exit_event(struct thr *t)
 		gil_leave(t);
 	else
 		cs_exit(t);
-	sig_queue_drop(t); /* they would come after its end */
-	t->exited = 1; /* depth stays 1: what libc still does here is not the program's */
+	sig_queue_drop(t); /* they would be delivered after its end */
+	t->exited = 1; /* depth stays 1: what libc still does here is not the program's code */
 }
 
 static void exit_destructor(void *p)
@@ -85,8 +85,8 @@ static void exit_destructor(void *p)
 		return;
 	}
 	/*
-	 * With glibc's heap, libc gives the blocks that the thread has kept for itself back to the arenas after this.
-	 * In which order threads do that has to be recorded: EXIT is made at exit(2).
+	 * With glibc's heap, libc then returns the blocks that the thread has cached to the arenas. The order in which
+	 * threads do that has to be recorded, so EXIT is made at exit(2).
 	 */
 	if (!G.system_heap)
 		thread_exit_event(t);
@@ -95,7 +95,7 @@ static void exit_destructor(void *p)
 void thread_init(void)
 {
 	REAL(pthread_key_create)(&exit_key, exit_destructor);
-	/* the key's block in struct pthread is set up now, not at a moment that matters */
+	/* so that the key's block in struct pthread is allocated now, and not later */
 	REAL(pthread_setspecific)(exit_key, &G.thr[1]);
 }
 
@@ -105,8 +105,8 @@ uint64_t thread_tls_room(const struct thr *t)
 }
 
 /*
- * libc has registered each thread for rseq before the shim sees it, and the kernel then writes into it on which
- * processor it runs. Without, all ask by a call.
+ * libc has registered each thread for rseq before the recorder sees it; the kernel then writes the number of its
+ * processor there. Without it, programs ask for the number by a call.
  */
 static char *rseq_offset; /* of a thread's area from its thread pointer; NULL: this libc has none */
 
@@ -129,7 +129,7 @@ static const uint64_t no_signals = ~(SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT) | SI
 				     SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP) | SIG_BIT(SIGKILL) |
 				     SIG_BIT(SIGSTOP) | SIG_BIT(32) | SIG_BIT(33) /* libc's own */);
 
-/* Unless its attributes have a mask of their own. */
+/* Unblocks signals, unless the thread's attributes have a mask of their own. */
 static void let_signals_in(const struct thr *t)
 {
 	uint64_t mask = 0;
@@ -139,7 +139,7 @@ static void let_signals_in(const struct thr *t)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &t->born.mask, 0, 8);
 }
 
-/* On the recorder's own stack: what this leaves on the thread's is to be the same in a replay. */
+/* Runs on the recorder's own stack: what it leaves on the thread's stack must be the same in a replay. */
 static void come_to_turn(void *p)
 {
 	struct thr *t = p;
@@ -173,7 +173,8 @@ static void first_steps(struct thr *t)
 	t->shown_tid = G.mode == SHIM_REPLAY ? t->tid : (int)raw0(SYS_gettid);
 	t->tid = (int)raw0(SYS_gettid);
 	if (t->born.fn || t->libc_start)
-		REAL(pthread_setspecific)(exit_key, t); /* the program's own clone shares such things with others */
+		/* in threads that the program makes by clone, these data would be shared */
+		REAL(pthread_setspecific)(exit_key, t);
 	own_stack_use(t);
 	own_stack_call(t, come_to_turn, t);
 	ev(t, RLOG_START, 0, 0, 0);
@@ -209,13 +210,13 @@ static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t 
 		__builtin_memcpy(out, user, sizeof(*out));
 	else if (pthread_getattr_default_np(out))
 		return -1;
-	/* an end of NULL: there is only a size */
+	/* if the end is NULL, only a size is given */
 	if (user && pthread_attr_getstack(user, &addr, &size) == 0 && (uintptr_t)addr + size)
 		return 0; /* the program brought its own */
 	if (pthread_attr_getstacksize(out, &size) || pthread_attr_getguardsize(out, &guard))
 		return -1;
 	guard = (guard + 4095) & ~4095ul;
-	size = ((size + 4095) & ~4095ul) + guard; /* as in libc, all of the size is the thread's */
+	size = ((size + 4095) & ~4095ul) + guard; /* as in libc, the thread has all of the size */
 	if (size > STACK_SLOT - TLS_END)
 		base = (char *)(SHIM_LARGE_STACK_ADDR + t->ordinal * LARGE_SLOT);
 	if (size > LARGE_SLOT || (size > STACK_SLOT - TLS_END && t->ordinal >= SHIM_LARGE_STACKS))
@@ -264,7 +265,7 @@ static struct thr *new_thread(const struct thr *creator, uint32_t ordinal)
 	return c;
 }
 
-/* There are no numbers left: the event of a thread that could not be made. Gives the error. */
+/* There are no ordinals left: makes the event of a thread that could not be created. Returns the error. */
 static int no_number(struct thr *t)
 {
 	int64_t ret = 11; /* EAGAIN */
@@ -284,7 +285,7 @@ struct thr *thread_adopt_begin(struct thr *t)
 	struct thr *c;
 	uint32_t ordinal;
 
-	/* libc's own threads share its queues under locks that make no event */
+	/* libc's own threads use queues under locks that make no event */
 	if (G.mode == SHIM_REPLAY)
 		gil_start_replay(t);
 	else
@@ -329,10 +330,10 @@ static _Unwind_Reason_Code no_further(struct _Unwind_Context *frame, void *arg)
 }
 
 /*
- * libc loads it at the first pthread_exit or cancellation: with many calls under the loader's lock, which
- * other threads need to start. So it is loaded while there is only one thread, and used once: what it does the first
- * time (pthread_once) would be an event or none, as a cancellation comes inside a real call when recording, and after
- * it on replay.
+ * libc loads it at the first pthread_exit or cancellation, with many calls under the dynamic linker's lock, which other
+ * threads need in order to start. So it is loaded while there is only one thread, and used once: what it does the first
+ * time (pthread_once) would be an event or not, as a cancellation comes inside a real call when recording, and after it
+ * in a replay.
  */
 static void load_unwinder(struct thr *t)
 {
@@ -349,8 +350,8 @@ static void load_unwinder(struct thr *t)
 }
 
 /*
- * A signal must not come to it before it is known whose it is: its first steps let them in. On replay none comes, but
- * libc keeps the mask, and the program's memory is to be the same.
+ * No signal must come to the new thread before it is known whose it is; its first steps unblock them. In a replay none
+ * comes, but libc stores the mask, and the program's memory must be the same.
  */
 static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr *c)
 {
@@ -362,21 +363,24 @@ static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr
 	return ret;
 }
 
-/* Does libc get memory from an allocator in the program? Such a one has locks that no event tells of. */
+/* Does libc get memory from an allocator of the program's? Such an allocator may have locks that make no event. */
 static int has_allocator(void)
 {
 	return dl_find_in(_r_debug.r_map, "calloc") != 0;
 }
 
-/* While a thread is made: no other thread can have the locks that libc takes, and libc calls the program. */
+/*
+ * Does the creator keep the turn? Only if no other thread can have the locks that libc takes, and libc does not call
+ * the program.
+ */
 static int keeps_turn(const struct thr *t, int locked)
 {
 	return G.serial && locked && t->gil.on && has_allocator();
 }
 
 /*
- * Recording. Libc takes locks of the dynamic linker, whose holder may wait for its turn: so it is let go; but it is
- * kept, unless others wait in vain (interrupt.c), where keeps_turn() says so.
+ * Recording. libc takes locks of the dynamic linker, whose holder may wait for its turn. So the turn is given up,
+ * unless keeps_turn() says otherwise; and then, too, if other threads wait in vain (interrupt.c).
  */
 static int create_in_turn(struct thr *t, pthread_t *out, const pthread_attr_t *attr, struct thr *c, int locked)
 {
@@ -438,7 +442,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	} else if (G.mode == SHIM_REPLAY) {
 		int created = turn_result_ahead(t, &r) && r.kind == RLOG_CREATED;
 
-		/* neither an attempt that failed when recording, nor one in the middle of which the process ended */
+		/* not one that failed when recording, nor one during which the process ended */
 		if (created && (int64_t)r.op[0] != 0) {
 			ret = (int64_t)r.op[0];
 		} else if (turn_map_log(c) == 0 || created) {
@@ -462,7 +466,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	return (int)ret;
 }
 
-/* Of a stack that it was given, libc says that it has no guard; there is one, of the size that was asked for. */
+/* Of a stack that it was given, libc says that it has no guard. There is one, of the size that was asked for. */
 EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
 	int ret = REAL(pthread_getattr_np)(thread, attr);
@@ -487,7 +491,7 @@ static void free_stack(uint64_t stack, uint64_t len)
 		raw2(SYS_munmap, stack, len);
 }
 
-/* which thread is th? Its struct pthread lies in its stack. */
+/* Which thread is th? Its struct pthread is in its stack. */
 static struct thr *find(pthread_t th)
 {
 	uint64_t a = (uint64_t)th, at = a - SHIM_STACK_ADDR, large = a - SHIM_LARGE_STACK_ADDR;
@@ -531,7 +535,8 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
 			wait_of(t, c, how == JOIN_WAIT ? WAIT_JOIN : WAIT_OTHER);
 			if (how !=
-			    JOIN_TRY) /* also if it has ended: what t wrote before this may be what it waited for */
+			    /* even if the thread has not ended: what t wrote before this may be what it waited for */
+			    JOIN_TRY)
 				wait_is_seen(t);
 			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
 		}

@@ -15,22 +15,26 @@ void thread_leave_rseq(void);
 void thread_clear_word(uint32_t *word);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
-uint64_t thread_tls_room(const struct thr *t); /* the end of a part of its stack's slot that the stack does not use */
-/* A thread that libc or the program makes by clone: before (NULL: no more can be numbered) and after the clone. Gives
- * the result. */
+/* the end of a part of the slot of its stack that the stack does not use */
+uint64_t thread_tls_room(const struct thr *t);
+/*
+ * For a thread that libc or the program makes by clone: called before the clone (NULL: there are no ordinals left), and
+ * after it. The latter returns the result.
+ */
 struct thr *thread_adopt_begin(struct thr *t);
 long thread_adopt_end(struct thr *t, struct thr *c, long ret);
 _Noreturn void thread_leave(long status); /* leave.c: SYS_exit, after the EXIT event */
 
 /* --- adopt.c: threads and processes made by clone with CLONE_VM --- */
 void adopt_init(void);
-int adopt_is_thread_pointer(uint64_t tp); /* libc's: with a pointer to itself, and thread-local variables below it */
-uint64_t adopt_tls(const struct thr *c); /* a copy of the calling thread's; gives its thread pointer, 0: no memory */
+/* is tp libc's: with a pointer to itself, and thread-local variables below it? */
+int adopt_is_thread_pointer(uint64_t tp);
+uint64_t adopt_tls(const struct thr *c); /* copies the calling thread's; returns the new thread pointer, 0: no memory */
 uint64_t adopt_replay_flags(uint64_t flags); /* of a process: those of clone */
-/* Replay: a thread has waited for the word of such a one, which the kernel clears when it is killed. */
+/* Replay: a thread has waited for the word of such a process, which the kernel clears when it is killed. */
 void adopt_settle(const uint32_t *word);
 void adopt_waited(long nr, const long *a, long ret); /* the same after a call that may have waited for a process */
-/* The end of such a one; nr: exit or exit_group. */
+/* The end of such a process; nr: exit or exit_group. */
 _Noreturn void adopt_exit(struct thr *t, long nr, long status);
 
 #endif

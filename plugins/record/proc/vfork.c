@@ -32,7 +32,10 @@
 
 extern char data_end __asm__("_end") __attribute__((visibility("hidden")));
 
-/* Is the whole stretch there? The stack's end may be nearer, or what is the thread's own: the child is another one. */
+/*
+ * Does all of that part of the stack exist? The stack's end may be nearer, and so may be the thread's own data: the
+ * child is another thread.
+ */
 static uint32_t stretch_len(uint64_t sp)
 {
 	uint64_t end = self->born.frames_end;
@@ -63,7 +66,7 @@ struct share *vfork_begin(ucontext_t *uc)
 
 /* ---- the child ---- */
 
-/* The pages of [lo, hi) that are there, and in no other process. */
+/* Adds the pages of [lo, hi) that exist, and that no other process shares. */
 static void add_own_pages(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
 {
 	uint64_t entry[512];
@@ -80,7 +83,7 @@ static void add_own_pages(struct share *s, int pagemap, uint64_t lo, uint64_t hi
 	}
 }
 
-/* Memory of the program. Frames below the vfork's caller are this process's own. */
+/* Adds memory of the program. Frames below that of vfork's caller are this process's own. */
 static void add_range(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
 {
 	uint64_t own = (uint64_t)(void *)&vfork_share, end = (uint64_t)(void *)&data_end;
@@ -127,7 +130,9 @@ void vfork_child_leaves(void)
 
 /* ---- the parent ---- */
 
-/* What differs: each as address (8 bytes), length (2 bytes), bytes; up to three times as much as all. */
+/*
+ * Writes the differences: each as address (8 bytes), length (2 bytes), bytes; at most three times as long as the piece.
+ */
 static uint8_t *encode_piece(uint8_t *p, uint64_t piece, const uint8_t *after, uint32_t len, uint64_t sp)
 {
 	const uint8_t *before = (const uint8_t *)piece;
@@ -194,7 +199,7 @@ static void record_maps(struct thr *t, const struct share *s)
 			     "a vfork child mapped memory where its parent has some by now");
 }
 
-/* Until the call that ends it. */
+/* Up to the call that ends the child. */
 static void replay_maps(struct thr *t)
 {
 	struct rlog_rec r;

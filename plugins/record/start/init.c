@@ -53,7 +53,7 @@ static void find_real(void)
 }
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-/* Where the linker has put what is SHIM_CLOSED. */
+/* The section that the linker has made of SHIM_CLOSED functions. */
 extern const char __start_fred_closed[] __attribute__((visibility("hidden")));
 extern const char __stop_fred_closed[] __attribute__((visibility("hidden")));
 
@@ -214,7 +214,7 @@ static void start_events(struct thr *t)
 static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 {
 	if (map_control()) {
-		/* it has given up its rights, and no keeper answers: it must run all the same */
+		/* it has given up its rights, and no keeper answers: it must run nevertheless */
 		raw_write_str(2, "fred: a process cannot reach the recording, and is not recorded\n");
 		return;
 	}
@@ -339,7 +339,7 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 	start_events(self);
 }
 
-#define INIT_STACK 32768u /* what the above uses at most */
+#define INIT_STACK 32768u /* the functions above use at most this much */
 
 __attribute__((constructor)) static void shim_init(int argc, char **argv, char **envp)
 {

@@ -28,7 +28,7 @@ static int signal_args(long nr, int *pid, int *tid)
 }
 
 /*
- * A function that a debugger calls runs in a copy, which is a process of its own: it is given the program's IDs, and
+ * A function that a debugger calls runs in a copy, which is a process of its own. It is given the program's IDs, and
  * signals that it sends to these go to the copy. 1: *ret is the result.
  */
 static int in_a_copy(long nr, const long *a, long *ret)
@@ -52,7 +52,7 @@ static int in_a_copy(long nr, const long *a, long *ret)
 	return 1;
 }
 
-/* A call from inside the shim, or while nothing is recorded. */
+/* A call from inside the recorder, or while nothing is recorded. */
 static long run_native(long nr, const long *a, ucontext_t *uc)
 {
 	long ret;
@@ -69,7 +69,9 @@ static long run_native(long nr, const long *a, ucontext_t *uc)
 		return clone_thread(nr, a, uc);
 	if (nr == SYS_futex)
 		return turn_futex(self, a);
-	/* attributes of a thread that libc makes: a replay need not have the right to set them, nor the processors */
+	/*
+	 * attributes of a thread that libc makes: a replay may have neither the right to set them, nor these processors
+	 */
 	if ((nr == SYS_sched_setscheduler || nr == SYS_sched_setaffinity) && self && self->born.want_tid > 0)
 		return 0;
 	if (nr == SYS_exit)

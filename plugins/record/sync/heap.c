@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap.c: malloc with addresses that depend only on what each thread did (ireplayer section 2.2.4): every
- * thread has an arena at a fixed place, a freed block goes to the thread that freed it, and most calls
- * share nothing with other threads, so they need no log.
+ * heap.c: malloc with addresses that depend only on what each thread did (ireplayer section 2.2.4): every thread has an
+ * arena at a fixed place, a freed block goes to the thread that freed it, and most calls share nothing with other
+ * threads, so they need no log.
  *
- * What a thread frees beyond a bound goes to a depot, from where a thread that would have to use fresh memory
- * takes it: blocks that one thread allocates and another frees do not pile up. The depot has a library
- * lock, so its order is in the log.
+ * What a thread frees beyond a bound goes to a depot, from which a thread takes it that would otherwise use fresh
+ * memory. So blocks that one thread allocates and another frees do not accumulate. The depot has a library lock, so its
+ * order is in the log.
  *
- * An arena that has grown to some megabytes grows in huge pages, where the kernel has them: that is one fault in the
- * place of 512, and saves the processor most of its walks through page tables, in a replay too.
+ * An arena that has grown to some megabytes grows in huge pages, where the kernel has them: this takes one fault
+ * instead of 512, and saves the processor most of its walks through page tables, in a replay too.
  *
  * A block has a 16-byte header, and as many bytes after that as glibc's would have. Size classes: steps of 16 up to
  * 512, then four per doubling. Blocks of DROP_MIN and more give their pages back when they are freed.
  *
- * A program that damages its heap fails as it does with glibc's: where glibc would have the size of the next chunk
- * stands a word, which is looked at when glibc looks at that size, and its value then says what glibc would. With
- * --malloc system all of this is glibc's; only what was allocated before the recorder's start is not. With --detect
- * blocks have canaries after them (heap_detect.h).
+ * A program that damages its heap fails as it does with glibc's. Where glibc would have the size of the next chunk,
+ * there is a word (HEAP_WORD). It is examined when glibc examines that size, and its value then tells what glibc would
+ * find. With --malloc system the heap is glibc's, except for what was allocated before the recorder's start. With
+ * --detect, blocks have canaries after them (heap_detect.h).
  */
 #include "record/sync/heap.h"
 #include "record/core/real.h"
@@ -49,7 +49,7 @@ uint64_t heap_glibc_word(uint64_t v)
 }
 
 static struct arena main_arena;
-struct arena heap_shared; /* for threads that the shim did not see start */
+struct arena heap_shared; /* for threads whose start the recorder did not see */
 volatile int heap_shared_lock;
 
 /* Blocks of one class that a thread keeps in its list: about 256 KiB, at least one. */
@@ -66,7 +66,7 @@ static uint32_t list_max(unsigned c)
 static void arena_init(struct arena *a, uint64_t base, uint64_t len)
 {
 	a->mapped = (char *)base;
-	a->cur = a->mapped + HEAP_FIRST; /* the first block has a word before it, too */
+	a->cur = a->mapped + HEAP_FIRST; /* the first block also has a word before it */
 	a->limit = (char *)base + len;
 	a->step = 1u << 18;
 }
@@ -153,7 +153,7 @@ static __attribute__((noinline)) int grow(struct arena *a, size_t need)
 			return -1;
 		n = least;
 	}
-	/* not memory for one large block, of which the program may use only a few pages */
+	/* not for one large block, of which the program may use only a few pages */
 	if (n >= HUGE && n == a->step)
 		raw3(SYS_madvise, a->mapped, n, MADV_HUGEPAGE);
 	if (a->cur == a->mapped + HEAP_FIRST)
@@ -207,7 +207,7 @@ static int refill(struct arena *a, unsigned c)
 	return 0;
 }
 
-/* Looks there before fresh memory is used: once in a while, and again as long as something is found. */
+/* Looks into the depot before fresh memory is used: now and then, and again as long as something is found. */
 static int depot_get(struct arena *a, unsigned c, size_t need)
 {
 	if (likely(!G.mt) || likely(a->cur + need <= a->ask) || !depot_usable(a) || !lib_quiet_enter(LIB_DEPOT))
@@ -260,8 +260,8 @@ _Noreturn void heap_broken(const char *what)
 }
 
 /*
- * The first block of a list is not a free block: something wrote to freed memory. glibc would not look at it if its
- * count says that the list is empty.
+ * The first block of a list is not a free block, since something has written to freed memory. glibc would not notice if
+ * its count says that the list is empty.
  */
 static __attribute__((noinline, cold)) void bad_list(struct arena *a, unsigned c)
 {

@@ -12,7 +12,7 @@
 #define SMALL_MAX HEAP_SMALL_MAX
 #define DROP_MIN (32u << 20)
 #define ASK_BYTES (128u << 10)
-#define HUGE (2u << 20) /* a page of a kind that is faulted in at once */
+#define HUGE (2u << 20) /* size of a page that is faulted in as a whole */
 #define MAGIC_USED HEAP_USED
 #define MAGIC_FREE HEAP_FREE
 #define MAGIC_ALIGNED HEAP_ALIGNED
@@ -29,9 +29,9 @@ struct free_block {
 
 struct arena {
 	char *cur, *mapped, *limit;
-	struct block *last; /* in front of cur */
+	struct block *last; /* the block before cur */
 	uint64_t step;
-	char *ask; /* when cur reaches this, the depot is looked into first */
+	char *ask; /* when cur reaches this address, the depot is examined first */
 	struct free_block *list[CLASSES], *spare[CLASSES]; /* spare: a full list */
 	uint32_t count[CLASSES]; /* blocks in list */
 	/* --detect: the quarantine, heap_detect.h */
@@ -53,8 +53,8 @@ static inline uint64_t *word_at_end(struct block *b)
 }
 
 /*
- * From here on b has n bytes and belongs to the program. Other threads read this when they free the next block: so the
- * words are written before the size, which says where they are, and the size before the block counts as used.
+ * From here on b has n bytes and belongs to the program. Other threads read this when they free the next block. So the
+ * words are written before the size, which tells where they are, and the size before the block is marked as used.
  */
 static inline void use_block(struct block *b, size_t n)
 {
@@ -71,7 +71,7 @@ static inline int is_heap(const void *p)
 	       (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
 }
 
-/* heap_limit.c: the kernel has refused n more bytes at `at`, the end of an arena. On replay: had it refused them? */
+/* heap_limit.c: the kernel has refused n more bytes at `at`, the end of an arena. In a replay: did it refuse them? */
 void heap_refused(const char *at, uint64_t n);
 int heap_was_refused(const char *at, uint64_t n);
 
@@ -92,15 +92,15 @@ static inline void release_arena(struct arena *a)
 		__atomic_store_n(&heap_shared_lock, 0, __ATOMIC_RELEASE);
 }
 
-/* With --detect, what heap_detect.c does when an arena has grown, and when its thread ends; else 0. */
+/* With --detect: what heap_detect.c does when an arena has grown, and when its thread ends; else 0. */
 extern struct heap_detects {
 	void (*mapped)(const void *lo, uint64_t n);
 	void (*ends)(struct arena *a);
 } heap_detects;
 
 /*
- * What glibc would find in the place of a word that was a HEAP_WORD or, with --detect, a canary: unchanged bytes count
- * as those of a HEAP_WORD.
+ * What glibc would find in place of a word that was a HEAP_WORD or, with --detect, a canary: unchanged bytes count as
+ * those of a HEAP_WORD.
  */
 uint64_t heap_glibc_word(uint64_t v);
 
@@ -124,7 +124,7 @@ static inline uint64_t word_of_used(const struct block *b)
 	}
 }
 
-/* What glibc would have as the size of b; before: the block before it, if that is known. */
+/* What glibc would have as the size of b. before: the block before it; NULL: not known. */
 static inline uint64_t word_before(const struct block *b, const struct block *before)
 {
 	uint64_t v = before ? word_of_used(before) : HEAP_WORD;
@@ -144,19 +144,19 @@ struct arena *heap_arena_main(void);
 void heap_init(void);
 void heap_use(enum rlog_malloc mode); /* uses glibc's heap from here on, or the one with canaries */
 uint32_t
-heap_check(void); /* a checksum of the lists, for a process without other threads: it changes with each allocation */
+heap_check(void); /* a checksum of the lists, which changes with each allocation; for a process without other threads */
 void heap_thread_end(struct thr *t); /* makes what the thread has freed available to the others */
 
 /* A block's memory, NULL with errno: there is none. *zero: it is fresh from the kernel. */
 void *heap_take(size_t n, int *zero);
 void heap_put(struct block *b);
 /*
- * Parts of these for heap_detect.c, in an arena that is locked: the first takes a block of a class, not in use yet
- * (NULL: there is no memory); the second puts a free block into the arena's list.
+ * Parts of these for heap_detect.c, in an arena that is locked: takes a block of a class, which is not marked as used
+ * yet (NULL: no memory); puts a free block into the arena's list.
  */
 struct block *heap_take_class(struct arena *a, unsigned c, int *zero);
 void heap_list(struct arena *a, struct block *b);
-/* The arena of thread `ordinal` if that ever got one, else NULL; 1: of the first thread; 0: the shared one. */
+/* The arena of thread `ordinal`, if it ever had one, else NULL. 1: the first thread's; 0: the shared one. */
 struct arena *heap_arena_of(uint32_t ordinal);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "record/sync/heap.h"
 
-#define LISTED 16u /* bytes of a block in a list that are not canaries */
+#define LISTED 16u /* bytes of a listed block that are not canaries */
 
 /* ---- the header ---- */
 
@@ -57,7 +57,7 @@ static inline const uint8_t *first_byte(const uint64_t *w, uint64_t wrong)
 	return (const uint8_t *)w + (unsigned)__builtin_ctzll(wrong) / 8;
 }
 
-/* The first byte of canaries, from byte lo to n, that is not as it was; 0: all are. */
+/* The first byte of the canaries from byte lo to n that was changed; 0: none was. */
 static inline const uint8_t *wrong_in(const struct block *b, size_t lo, size_t n)
 {
 	const uint64_t *w = words(b) + lo / 8, *end = words(b) + n / 8;
@@ -86,7 +86,7 @@ static inline size_t filled(size_t n)
 	return n < HEAP_FILL ? n : HEAP_FILL;
 }
 
-/* Of a free block: the first byte that was written, LISTED: of one that is in a list. */
+/* The first byte of a free block that was changed. lo: LISTED for one that is in a list. */
 static inline const uint8_t *wrong_in_free(struct block *b, size_t n, size_t lo)
 {
 	const uint8_t *p = filled(n) > lo ? wrong_in(b, lo, filled(n)) : 0;
@@ -94,7 +94,7 @@ static inline const uint8_t *wrong_in_free(struct block *b, size_t n, size_t lo)
 	return likely(!p) ? wrong_after(b, lo, n) : p;
 }
 
-/* b's header says `size`: makes a note, once for each block. */
+/* b's header contains `size`: makes a note, once for each block. */
 void detect_damaged(struct block *b, uint64_t size, uint32_t kind, uint32_t when, const uint8_t *at);
 
 #endif

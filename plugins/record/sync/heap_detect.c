@@ -16,12 +16,12 @@
 
 #define QUARANTINE_BYTES (256u << 10) /* of each thread */
 #define QUARANTINE_BLOCK (64u << 10) /* larger blocks go to the lists at once */
-#define AHEAD 6u /* so many blocks that will leave the quarantine soon are prefetched */
+#define AHEAD 6u /* this many blocks that will leave the quarantine next are prefetched */
 #define KNOWN_MAX RLOG_NOTES
 
 /* ---- headers and canaries ---- */
 
-/* It may be from before the detection began. */
+/* May the block be from before the detection began? */
 static int is_plain(const struct block *b)
 {
 	const struct arena *a;
@@ -66,8 +66,8 @@ static inline void fill(struct block *b, size_t n)
 static int sites; /* call sites are noted */
 
 /*
- * Blocks are at least 48 bytes from each other: there is a word for 32 bytes of the heap, with the lower half of the
- * address after the call. 0: there is none for b.
+ * Blocks are at least 48 bytes apart: for each 32 bytes of the heap, there is a word for the lower half of the address
+ * after the call. 0: there is none for b.
  */
 static inline uint32_t *site_of(const struct block *b)
 {
@@ -76,7 +76,7 @@ static inline uint32_t *site_of(const struct block *b)
 	return likely(sites) ? (uint32_t *)at : 0;
 }
 
-/* The heap has grown by n bytes at lo. In the first page there may be words already: those are lost. */
+/* The heap has grown by n bytes at lo. Words that the first page has already are lost. */
 static void mapped(const void *lo, uint64_t n)
 {
 	uint64_t from = SHIM_SITES_ADDR + (((uint64_t)lo - SHIM_HEAP_MAIN_ADDR) / 8 & ~4095ull);
@@ -91,7 +91,7 @@ static void mapped(const void *lo, uint64_t n)
 		raw3(SYS_madvise, from, to - from, MADV_HUGEPAGE);
 }
 
-/* Makes a whole address of site's lower half: the one where there is code. */
+/* Completes the lower half of an address to one that is in code. */
 static int complete_site(const struct map *m, void *site)
 {
 	uint64_t *at = site, whole = (m->lo & ~0xffffffffull) | *at;
@@ -129,7 +129,7 @@ static uint8_t expected_at(const uint8_t *at)
 }
 
 /*
- * A note that is being made; used under known_lock. It is not on the program's stack, which must be the same in a
+ * The note that is being made; protected by known_lock. It is not on the program's stack, which must be the same in a
  * replay.
  */
 static struct made {
@@ -144,7 +144,7 @@ static void make_note(void *arg)
 	struct rlog_damage *d = &m->d;
 	size_t off = 0, n = m->size & HEAP_SIZE_MASK;
 
-	if (d->kind == RLOG_DAMAGE_BEFORE && d->at > (uint64_t)(m->b + 1)) /* the header of an address inside */
+	if (d->kind == RLOG_DAMAGE_BEFORE && d->at > (uint64_t)(m->b + 1)) /* an inner header, for an aligned address */
 		d->header = d->at + 1 - sizeof(*m->b);
 	if (d->kind != RLOG_DAMAGE_BEFORE || d->header != (uint64_t)m->b)
 		off = offset_of(m->b, m->size);
@@ -161,7 +161,7 @@ static void make_note(void *arg)
 	note_damage(d);
 }
 
-/* b's header says `size`. The consequences are the same in a replay; only the recording makes the note. */
+/* b's header contains `size`. The consequences are the same in a replay; only the recording makes a note. */
 __attribute__((noinline, cold)) void detect_damaged(struct block *b, uint64_t size, uint32_t kind, uint32_t when,
 						    const uint8_t *at)
 {
@@ -263,7 +263,7 @@ int detect_fits(void *p, size_t n)
 	return heap_usable_of(n + (size_t)((char *)p - (char *)(b + 1))) + sizeof(uint64_t) <= class_size(b->cls);
 }
 
-/* The block of p, or 0: the header in front of p is not as it was made. */
+/* The block of p, or 0: the header before p was changed. */
 static inline struct block *header_of(void *p)
 {
 	struct block *b = (struct block *)p - 1;
@@ -303,7 +303,7 @@ enum detect_state detect_look(void *p)
 	return DETECT_DAMAGED;
 }
 
-/* The oldest one leaves the quarantine. */
+/* Takes the oldest block out of the quarantine. */
 static inline void release_one(struct arena *a)
 {
 	struct block *b = a->ring[a->out % HEAP_RING];

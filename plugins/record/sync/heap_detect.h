@@ -19,8 +19,8 @@ void detect_begin(int recording); /* blocks from here on have canaries */
 /* As malloc; site: after the call, in the program (while recording). *zero as for heap_take. */
 void *detect_take(size_t n, int *zero, const void *site);
 /*
- * The block of p, which is in use, has n bytes from p on from now on; aligned: p is a multiple of this, or 0. Its call
- * site stays.
+ * The block of p, which is in use, has n bytes from p on from now on. align: p is a multiple of it; 0: of nothing in
+ * particular. The call site stays the same.
  */
 void detect_set(struct block *b, void *p, size_t n, size_t align);
 /* Makes a header in front of p, which is inside the block b. */

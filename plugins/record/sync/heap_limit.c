@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_limit.c: the kernel refuses memory for the heap (RLIMIT_AS, RLIMIT_DATA, a strict overcommit). A replay has no
- * such limit, so this is an event, and the same request fails there: a thread's requests are known by where its arena
- * ends and how much it wants.
+ * heap_limit.c: the kernel refuses memory for the heap (RLIMIT_AS, RLIMIT_DATA, strict overcommit). A replay has no
+ * such limit, so this is an event, and the same request fails there. A thread's request is identified by the end of its
+ * arena and the number of bytes.
  */
 #include "record/core/state.h"
 #include "record/event/ev.h"

@@ -11,7 +11,7 @@
 #include "record/sync/heap_canary.h"
 #include "record/sync/heap_detect.h"
 
-#define LOOKS 4 /* at what looks damaged, while others run */
+#define LOOKS 4 /* checks of a block that looks damaged, while other threads run */
 #define HIDDEN_MAX 64u
 
 struct hidden { /* memory of the heap that cannot be read: a program may protect memory that it allocated */
@@ -33,7 +33,7 @@ static int note_hidden(const struct map *m, void *arg)
 	return k->nhidden == HIDDEN_MAX;
 }
 
-/* The end of the hidden memory that overlaps [lo, hi); 0: none does. */
+/* The end of the hidden memory that overlaps [lo, hi); 0: there is none. */
 static uint64_t after_hidden(const struct unreadable *k, uint64_t lo, uint64_t hi)
 {
 	for (uint32_t i = 0; i < k->nhidden; i++)
@@ -56,7 +56,7 @@ static struct block *inner_of(struct block *b, uint64_t size)
 	return off ? (struct block *)((char *)(b + 1) + off) - 1 : 0;
 }
 
-/* What is wrong with b, whose header is whole; kind 0: nothing. */
+/* What is wrong with b, whose header is intact; kind 0: nothing. */
 static struct finding look_at(struct block *b)
 {
 	uint64_t size = __atomic_load_n(&b->size, __ATOMIC_ACQUIRE), n = size & HEAP_SIZE_MASK;
@@ -109,7 +109,7 @@ static int is_header(const struct block *b, const char *plain)
 	return is_tagged(b, size) || ((const char *)b < plain && !(size & ~HEAP_SIZE_MASK));
 }
 
-/* An invalid header: it is damaged, or a running thread is just writing it; then it is the last one. */
+/* An invalid header: it is damaged, or a running thread is just writing it. Then it is the last header. */
 static void look_at_header(struct arena *a, struct block *b)
 {
 	for (int i = 0; G.mt && i < LOOKS; i++) {
@@ -131,7 +131,7 @@ static void look_at_arena(struct arena *a, char *first, const struct unreadable 
 		uint64_t next = after_hidden(k, (uint64_t)p, (uint64_t)(b + 1));
 		size_t size;
 
-		if (next) { /* the next header that is whole */
+		if (next) { /* the next intact header */
 			for (p = (char *)next; p + sizeof(*b) <= end && !is_header((struct block *)p, a->plain);
 			     p += 16)
 				;

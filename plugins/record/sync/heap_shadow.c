@@ -15,7 +15,7 @@ static uint8_t *byte_of(uint64_t addr)
 	return (uint8_t *)(REPLAY_SHADOW_ADDR + REPORT_SHADOW_INDEX(addr));
 }
 
-/* What has any byte of [from, to). */
+/* Forbids all bytes of [from, to). */
 static void forbid(uint64_t from, uint64_t to)
 {
 	if (from < to)
@@ -29,7 +29,7 @@ static void allow(uint64_t at, uint64_t n)
 		*byte_of(at + n) = 0;
 }
 
-/* The end of the memory of the block in which the program has p; p: there is none. */
+/* The end of the block in which the program has p; p: there is no such block. */
 static uint64_t end_of(uint64_t p)
 {
 	const struct block *b = (const struct block *)p - 1;

@@ -7,7 +7,9 @@
 
 #include <stdint.h>
 
-/* A change of the heap that has this entry (rlog/report.h), after it has been made, or, of FREE, before. */
+/*
+ * Applies the change of the heap that this entry reports (rlog/report.h); called after the change, for FREE before it.
+ */
 void heap_shadow(enum replay_report_kind kind, uint64_t a, uint64_t b);
 
 #endif

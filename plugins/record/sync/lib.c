@@ -119,7 +119,7 @@ static void drop(struct thr *t, const struct lib_lock *l, const FILE *f)
 
 	while (--i >= 0 && (held_at(t, i)->lock != l || held_at(t, i)->file != f))
 		;
-	if (i < 0 || t->unheld) { /* the innermost one, for which there was no memory */
+	if (i < 0 || t->unheld) { /* the innermost lock, for which there was no memory */
 		t->unheld -= t->unheld > 0;
 		return;
 	}
@@ -177,7 +177,7 @@ void lib_leave_slow(struct lib_lock *l)
 {
 	struct thr *t = shim_enter();
 
-	if (!t) { /* recording failed meanwhile: others may still wait */
+	if (!t) { /* recording has failed meanwhile: other threads may still wait */
 		if (l->depth && --l->depth == 0)
 			lock_release(l);
 		return;
@@ -287,7 +287,7 @@ void lib_file_leave_slow(FILE *f)
 	shim_leave(t);
 }
 
-/* The lock of a FILE that the program takes itself orders its threads (daemon/racecheck); a library lock does not. */
+/* A FILE's lock that the program takes itself orders its threads (daemon/racecheck); a library lock does not. */
 static void tell_file(enum rlog_kind kind, const FILE *f)
 {
 	if (unlikely(shim_report != 0))

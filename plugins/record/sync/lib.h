@@ -59,8 +59,8 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 #define REAL_LATE(name) ((__typeof__(&w_##name))real_late(REAL_##name))
 
 /*
- * One call under a lock. In a copy that reports, `tell` says what libc has read and written of the program's memory; it
- * may use ret. The same where there is nothing to tell; the same without a result.
+ * One call under a lock. In a copy that reports, `tell` reports what libc has read and written of the program's memory;
+ * it may use ret. LIB_CALL: the same with nothing to report; LIB_VOID: the same without a result.
  */
 #define LIB_TELLS(lock, type, name, params, args, tell)                                                                \
 	LIBC(type, name, params)                                                                                       \
@@ -83,16 +83,16 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 		lib_leave(lock, locked);                                                                               \
 	}
 
-/* Slow paths: 1 when the lock was taken, and then the leave must follow. */
+/* Slow paths: 1: the lock was taken, and leave must follow. */
 int lib_enter_slow(struct lib_lock *l);
 void lib_leave_slow(struct lib_lock *l);
 int lib_file_enter_slow(FILE *f);
 void lib_file_leave_slow(FILE *f);
 
-/* For calls from inside malloc: no signal is delivered at the end. lib_quiet_enter: 1 when the lock was taken. */
+/* For calls from inside malloc: no signal is delivered at the end. lib_quiet_enter: 1: the lock was taken. */
 int lib_quiet_enter(unsigned id);
 void lib_quiet_leave(unsigned id);
-/* The same from inside the shim. */
+/* The same from inside the recorder. */
 void lib_thread_lock(struct thr *t, unsigned id);
 void lib_thread_unlock(struct thr *t, unsigned id);
 /* As lib_thread_lock(), but gives up after a while, since the holder may wait for this thread. 1: it has the lock. */

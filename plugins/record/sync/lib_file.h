@@ -25,10 +25,10 @@
 		return ret;                                                                                            \
 	}
 
-/* The same where there is nothing to tell. */
+/* The same with nothing to report. */
 #define FILE_CALL(type, name, params, f, args) FILE_TELLS(type, name, params, f, args, (void)0)
 
-/* A call with a format `fmt` and a va_list `ap`, which libc uses up; tell(format, arguments, ret). */
+/* A call with a format `fmt` and a va_list `ap`, which libc consumes; tell(format, arguments, ret). */
 #define FILE_FORMAT(name, params, f, args, tell)                                                                       \
 	LIBC(int, name, params)                                                                                        \
 	{                                                                                                              \
@@ -54,7 +54,7 @@
 		lib_file_leave(f, locked);                                                                             \
 	}
 
-/* A variadic one goes to the function `to`, wrapped too, that takes a va_list. */
+/* A variadic function: calls `to`, also wrapped, which takes a va_list. */
 #define FILE_VARIADIC(type, name, params, last, to, args)                                                              \
 	LIBC(type, name, params)                                                                                       \
 	{                                                                                                              \

@@ -2,11 +2,11 @@
 /*
  * sync.c: mutexes, rwlocks, barriers, spin locks, once. Conditions and semaphores are in sync_wait.c.
  *
- * Releases are logged before they take effect, acquires after (recording). On replay one thread runs at a
- * time, so the real call never waits: an acquire that would wait is a divergence.
- * While only one thread has ever existed, plain locks make no events.
- * Recording, an acquire tries first, since a wait costs a YIELD: it gives the turn up (gil.c), and shows where the
- * thread is. A crash inside a real acquire comes before its record: on replay the call is then made at once.
+ * When recording, releases are logged before they take effect, acquires after. In a replay, one thread runs at a time,
+ * so the real call never waits: an acquire that would wait is a divergence. As long as there has been one thread only,
+ * plain locks make no events. When recording, an acquire first tries, since a wait costs a YIELD record, which gives up
+ * the turn (gil.c), and shows where the thread is. If the program crashes inside a real acquire, that comes before its
+ * record: a replay then makes the call at once.
  */
 #include "record/sync/sync.h"
 #include "record/core/real.h"
@@ -25,8 +25,9 @@
 /* ---- mutex ---- */
 
 /*
- * The kernel takes a mutex with priority inheritance whose owner has ended, and writes its own number of the thread
- * into it: where that is another one than was recorded, libc takes this for another thread's.
+ * If the owner of a mutex with priority inheritance has ended, the kernel takes the mutex for the waiting thread, and
+ * writes its own number of that thread into it. If that is not the recorded number, libc takes the mutex for another
+ * thread's.
  */
 #define BY_INHERITANCE 0x20 /* in a mutex's kind, of glibc */
 static void show_owner(const struct thr *t, pthread_mutex_t *m)
@@ -38,7 +39,7 @@ static void show_owner(const struct thr *t, pthread_mutex_t *m)
 		*word = (was & ~(unsigned)FUTEX_TID_MASK) | shown;
 }
 
-/* limited: as WAIT_LIMITED says. */
+/* limited: as for WAIT_LIMITED. */
 static int replay_mutex(struct thr *t, pthread_mutex_t *m, int limited)
 {
 	struct rlog_rec r;
@@ -75,7 +76,7 @@ static int try_for_a_while(const struct thr *t, pthread_mutex_t *m)
 {
 	int ret = EBUSY;
 
-	/* no YIELD while others wait for this thread to go on */
+	/* no YIELD while other threads wait for this one to go on */
 	for (unsigned i = 0; ret == EBUSY && i < SPIN_LOOKS && !G.serial && !t->cs; i++) {
 		spin_pause(i);
 		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED))
@@ -100,8 +101,8 @@ static int lock_wait(struct thr *t, pthread_mutex_t *m)
 }
 
 /*
- * The code that makes events is in functions apart from the wrappers, so that a program of one thread pays no more
- * than a jump. They are called, not jumped to, so that the stack shows the library's function.
+ * The code that makes events is in separate functions, so that a program of one thread pays no more than a jump. They
+ * are called, not jumped to, so that the library's function is on the stack.
  */
 static inline int called(int ret)
 {
@@ -241,7 +242,7 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const st
 	return ret;
 }
 
-/* The turn first: a thread that waits for the mutex should find both free. */
+/* Gives up the turn first: a thread that waits for the mutex should find both free. */
 static inline int real_unlock(struct thr *t, pthread_mutex_t *m)
 {
 	uint32_t held = t->mutexes;
@@ -307,7 +308,7 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 	return ret;
 }
 
-/* 1: it need not wait. */
+/* 1: it need not wait; *ret is the result. */
 static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, int *ret, int once,
 		      const struct timespec *ts)
 {
@@ -464,7 +465,7 @@ EXPORT int pthread_spin_unlock(pthread_spinlock_t *l)
 	return ret;
 }
 
-/* ---- once: the routine is the program's code, so it runs outside the shim ---- */
+/* ---- once: the routine is the program's code, so it runs outside the recorder ---- */
 
 struct once_call {
 	void (*fn)(void);

@@ -21,7 +21,7 @@ static inline _Noreturn void held(struct thr *t, enum rlog_kind kind, const void
 		     "the lock is held by another thread at this point of the replay");
 }
 
-/* Is the real acquire made already, before its record? */
+/* Is the real acquire made before its record is taken? */
 static inline int real_first(struct thr *t)
 {
 	if (likely(G.mode != SHIM_REPLAY)) {

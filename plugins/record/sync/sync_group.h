@@ -14,13 +14,13 @@ static inline int is_shared(const void *obj)
 	return unlikely(G.group) && G.mode == SHIM_RECORD && pages_at(obj);
 }
 
-/* Gets the lock: 0 or an error number. once: does not wait (EBUSY); ts: until then, or NULL. */
+/* Acquires the lock: 0 or an error number. once: does not wait (EBUSY); ts: the time limit, or NULL. */
 int shared_lock(struct thr *t, enum shared_kind kind, void *obj, int once, clockid_t clock, const struct timespec *ts);
 /* A condition's wait, after its event. seen: group_seen(c) before that. */
 void shared_cond_wait(struct thr *t, pthread_cond_t *c, pthread_mutex_t *m, uint32_t seen, clockid_t clock,
 		      const struct timespec *ts, int64_t *ret);
 
-/* Before a release: makes the object accessible. After it: lets waiting threads try again. */
+/* shared_before: before a release: makes the object accessible. shared_after: lets waiting threads try again. */
 static inline void shared_before(const void *obj, uint64_t size)
 {
 	if (is_shared(obj))

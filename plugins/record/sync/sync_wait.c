@@ -58,7 +58,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 		if (unlikely(!t->cs))
 			cs_outside(t);
 		ignored_add(c, sizeof(*c));
-		ignored_add(m, sizeof(*m)); /* after it is locked again, its contents show that it was waited for */
+		/* once it is locked again, its contents show that threads have waited for it */
+		ignored_add(m, sizeof(*m));
 		wait_of(t, c, how == COND_PLAIN ? WAIT_COND : WAIT_OTHER);
 		t->waits[1] = m;
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
@@ -160,7 +161,7 @@ static int sem_event(struct thr *t, sem_t *s, int limited, int ret)
 		wait_is_shown(t, s, WAIT_SEM, limited);
 		REPLAY_CANCELLABLE(t, r = ev_result(t, RLOG_SEM_WAIT, s, 0));
 		wait_was_shown(t);
-		/* keeps the count as it was; a post from outside did not happen here */
+		/* keeps the count as it was: a post by another process did not happen here */
 		if (r == 0)
 			REAL(sem_trywait)(s);
 		ev_done(t);
@@ -170,9 +171,7 @@ static int sem_event(struct thr *t, sem_t *s, int limited, int ret)
 	return (int)r;
 }
 
-/*
- * 1 when it need not wait. In parallel the real wait is made in any case; a cancelled thread does not return from it.
- */
+/* 1: it need not wait. In parallel the real wait is made in any case; a cancelled thread does not return from it. */
 static int sem_try(struct thr *t, sem_t *s, int once)
 {
 	int value;
@@ -194,7 +193,10 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 	return -1;
 }
 
-/* The wait is repeated as long as only the recorder's own signal has ended it: its time limit, if any, is absolute. */
+/*
+ * Repeats the wait as long as only the recorder's own signal has ended it: the time limit, if there is one, is
+ * absolute.
+ */
 #define UNLESS_OURS(t, real)                                                                                           \
 	({                                                                                                             \
 		int ret_;                                                                                              \
@@ -276,8 +278,8 @@ EXPORT int sem_getvalue(sem_t *s, int *val)
 }
 
 /*
- * ---- cancel: orders the mark that it sets in the other thread. Whether it also sends a signal depends on what that
- * thread is doing: that is no event (sys.c), and a replay sends none ----
+ * ---- cancel: the event orders the request that it sets in the other thread. Whether a signal is sent as well depends
+ * on what that thread is doing: that is no event (sys.c), and a replay sends none ----
  */
 
 EXPORT int pthread_cancel(pthread_t th)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * auxv_file.c: the auxiliary vector in /proc/self/auxv and prctl(PR_GET_AUXV), where the kernel shows its own: the
- * address of the vDSO becomes that which the recorder has given (vdso_image.c).
+ * auxv_file.c: the auxiliary vector in /proc/self/auxv and prctl(PR_GET_AUXV). The kernel shows its own there, so the
+ * address of the vDSO is replaced by that of the recorder's (vdso_image.c).
  */
 #include "record/core/state.h"
 #include "record/core/util.h"
@@ -11,7 +11,8 @@
 
 #define PR_GET_AUXV_ 0x41555856
 
-static uint64_t entry_at, value; /* the offset of AT_SYSINFO_EHDR in the vector, 0: it is the kernel's; what it says */
+/* offset of AT_SYSINFO_EHDR in the vector, 0: the vector is the kernel's; the value there */
+static uint64_t entry_at, value;
 
 void vdso_auxv_gives(uint64_t at, uint64_t addr)
 {
@@ -40,7 +41,7 @@ static int is_own_auxv(long fd)
 	       link[6 + k] == '/' && !memcmp(link + n - 5, "/auxv", 5);
 }
 
-/* n bytes of it, from offset at on: the address there becomes this one's. */
+/* buf has n bytes of the vector, from offset `at` on: replaces the vDSO's address in it. */
 static void correct(uint8_t *buf, uint64_t n, uint64_t at)
 {
 	uint64_t lo = entry_at + 8;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bounce.c: system calls on memory that processes share (pages.c). The kernel does not look at protected pages for
- * us: what a call reads or writes there passes through a buffer, so that it changes only while the process has the
- * group's turn.
+ * bounce.c: system calls on memory that processes share (pages.c). For the kernel, protected pages are not accessible.
+ * So what a call reads or writes there passes through a buffer, and changes only while the process has the group's
+ * turn.
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-static uint8_t *bounced; /* buffer; one call at a time, else a new one */
+static uint8_t *bounced; /* buffer for one call at a time; others get a new one */
 static uint64_t bounced_size;
 static uint32_t bounced_taken;
 #define BOUNCED_MIN (1ul << 20)
@@ -48,14 +48,14 @@ static int bounce_room(uint64_t n)
 	return (uint64_t)(l->end - l->at) >= n;
 }
 
-/* May the program read it? It can be read afterwards. */
+/* May the program read it? Then it can be read afterwards. */
 static int can_read(const void *p, uint64_t n)
 {
 	pages_touch(p, n, 0);
 	return sys_readable(p, n);
 }
 
-/* May the program itself touch the page? A page of memory that is not shared: at least read it. */
+/* May the program itself access the page? In memory that is not shared: may it at least read it? */
 static int may_touch(uint64_t page, int writes)
 {
 	const struct mapping *m = mapping_of(page);
@@ -68,7 +68,7 @@ static int may_touch(uint64_t page, int writes)
 	       page_is_backed(m, (const uint8_t *)page);
 }
 
-/* How many of n bytes at p may be touched, from the first one on? */
+/* How many of the n bytes at p the program may access, from the first one on. */
 static uint64_t touchable(uint64_t p, uint64_t n, int writes)
 {
 	uint64_t a = p & ~(PAGE - 1);
@@ -80,8 +80,8 @@ static uint64_t touchable(uint64_t p, uint64_t n, int writes)
 }
 
 /*
- * Gives a buffer with what is at p; p itself when there is no room, or fewer than `least` of the n bytes may be
- * touched: then the kernel says what is wrong (EFAULT), or does a part.
+ * Returns a buffer with a copy of what is at p. Returns p itself if there is no room, or if the program may access
+ * fewer than `least` of the n bytes: then the kernel reports the error (EFAULT), or does a part.
  */
 static long bounce_piece(long p, uint64_t n, uint64_t least, int writes)
 {
@@ -101,9 +101,11 @@ static long bounce_piece(long p, uint64_t n, uint64_t least, int writes)
 	return (long)at;
 }
 
-#define STRUCTURE_LEAST 32 /* bytes: what is said about smaller ones may not be all of them */
+#define STRUCTURE_LEAST 32 /* bytes: smaller pieces may not be all that is known of a structure */
 
-/* All of what is said about a structure: it has holes, and is read and written. */
+/*
+ * The size of the structure, from all that the table says of it: it may have padding, and may be both read and written.
+ */
 static uint64_t fixed_len(const struct sys_info *s, unsigned arg)
 {
 	uint64_t n = 0;
@@ -139,7 +141,7 @@ static uint64_t length_of(const struct sys_info *info, const struct io *d, const
 	case IO_RET:
 		return (uint64_t)a[d->len_arg ? d->len_arg : d->arg + 1];
 	case IO_RETMUL:
-		if (d->n & 0x8000) /* a head, and as many bytes */
+		if (d->n & 0x8000) /* a header, and n more bytes */
 			return (uint64_t)a[d->arg + 1] + (d->n & 0x7fff);
 		return (uint64_t)a[d->len_arg ? d->len_arg : d->arg + 1] * d->n;
 	case IO_ARGMUL:
@@ -153,7 +155,7 @@ static uint64_t length_of(const struct sys_info *info, const struct io *d, const
 
 #define IOVECS 1024 /* the most that the kernel takes */
 
-/* All the buffers of one call must fit: counted first, since the room cannot grow. */
+/* All buffers of a call must fit: counts them first, since the room cannot grow. */
 static void bounce_iov(const struct io *d, const long *a, long *b, int writes)
 {
 	const struct iovec *v = (const struct iovec *)a[d->arg];

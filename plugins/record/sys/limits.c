@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.c: RLIMIT_NOFILE. A program that must not open anything more lowers both its limits to 0 or 1; the recorder
+ * limits.c: RLIMIT_NOFILE. A program that must not open anything more sets both its limits to 0 or 1; the recorder
  * could then not open a log any more. So the kernel's hard limit stays a little higher than the program has set it; the
- * program is shown, and bound by, the limit that it has set. The kernel's soft limit is as the program set it; the
- * recorder raises it where the program does not see that (keeper.c).
+ * program is shown, and bound by, the limit that it has set. The kernel's soft limit is the program's; the recorder
+ * raises it only where the program does not notice (keeper.c).
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
@@ -16,7 +16,7 @@
 #define FEW 16 /* descriptors: the recorder needs fewer */
 #define CAP_RESOURCE 24u /* CAP_SYS_RESOURCE */
 
-static uint64_t told_max; /* what the program has set, if the kernel has another one: lowered */
+static uint64_t told_max; /* the hard limit that the program has set, if the kernel's is higher: lowered */
 static int lowered;
 
 static int may_raise(void)
@@ -45,7 +45,7 @@ static long set(const uint64_t *now, const uint64_t *want)
 	return ret;
 }
 
-/* As the kernel: what was set before, also where the new one is refused for its address. */
+/* As in the kernel: *old is the former limit, even if the new one is refused because of its address. */
 static long change(const uint64_t *want, void *old)
 {
 	uint64_t now[2], to[2], before[2];

@@ -30,7 +30,7 @@ static int writes(long nr)
 
 enum mem_of { MEM_NONE, MEM_SELF, MEM_OTHER };
 
-/* Whose memory the descriptor is: "/proc/PID/mem", "/proc/PID/task/TID/mem". */
+/* Whose memory is behind the descriptor: "/proc/PID/mem", "/proc/PID/task/TID/mem". */
 static enum mem_of mem_of(long fd)
 {
 	char path[64], link[64], own[32], *p = fmt_str(path, path + sizeof(path), "/proc/self/fd/");
@@ -40,7 +40,7 @@ static enum mem_of mem_of(long fd)
 	n = raw3(SYS_readlink, path, link, sizeof(link) - 1);
 	if (n < 11 || memcmp(link, "/proc/", 6) || memcmp(link + n - 4, "/mem", 4))
 		return MEM_NONE;
-	/* not the PID: /proc may be that of another PID namespace */
+	/* not by PID: /proc may be that of another PID namespace */
 	k = raw3(SYS_readlink, "/proc/self", own, sizeof(own));
 	return k > 0 && k < n - 6 && !memcmp(link + 6, own, (size_t)k) && link[6 + k] == '/' ? MEM_SELF : MEM_OTHER;
 }
@@ -69,7 +69,7 @@ static int see_place(const struct map *m, void *arg)
 	return 1;
 }
 
-/* Where that file may not be opened: in a replay without namespaces. */
+/* For replays without namespaces, in which the file may not be opened. */
 static long write_plainly(const char *from, long n, int64_t at)
 {
 	long done = 0;

@@ -25,19 +25,19 @@
 
 #define FILE_LEAST (64u << 10)
 #define READ_LEAST 4096
-#define HEAD 8192 /* of a file that is opened to see what it is */
-#define SKIP (1u << 20) /* the most that is copied without having been read, at once */
+#define HEAD 8192 /* bytes that are read of a file when it is opened, to find out its type */
+#define SKIP (1u << 20) /* the most that is copied at once without having been read */
 #define AHEAD (4u << 20)
 #define WINDOW (8u << 20)
-#define STEP (32u << 10) /* is looked at twice: in a cache the second time */
+#define STEP (32u << 10) /* is compared in two passes: the second one finds it in a cache */
 #define KEPT 32
 #define MISSES 8
 
 static struct kept {
 	uint64_t st[18]; /* struct stat: dev 0, ino 1, size 6, mtime 11 and 12; 17: as in its name */
 	uint64_t have; /* bytes that the copy has */
-	uint64_t used; /* when */
-	const uint8_t *map; /* the copy from map_at on; NULL: nothing of it */
+	uint64_t used; /* number of its last use */
+	const uint8_t *map; /* the copy, mapped from map_at on; NULL: not mapped */
 	uint64_t map_at;
 	int started, misses;
 	int bad; /* it is written to, or cannot be copied */
@@ -77,7 +77,7 @@ static void forget(struct kept *k)
 	memset(k, 0, sizeof(*k));
 }
 
-/* The entry of a file, by its device and inode. NULL: it is not to be kept. */
+/* The entry of a file, by its device and inode. NULL: the file is not copied. */
 static struct kept *find(const uint64_t *st)
 {
 	struct kept *oldest = kept;
@@ -101,7 +101,7 @@ static struct kept *find(const uint64_t *st)
 static int start(struct kept *k, int fd)
 {
 	k->started = 1;
-	/* whatever can write to it will */
+	/* the program will write what it has opened for writing */
 	if ((raw3(SYS_fcntl, fd, F_GETFL, 0) & O_ACCMODE) != O_RDONLY)
 		return -1;
 	if (k->st[0] != no_clones && files_clone(fd, k->st) == 0) {
@@ -121,7 +121,7 @@ static int open_copy(const struct kept *k, int flags)
 	return keep_open(path, flags, 0600);
 }
 
-/* Copies on, at least up to end. What the file does not have any more, the copy will not have. */
+/* Extends the copy, at least up to end, or to the end of the file. */
 static int grow(struct kept *k, int fd, uint64_t end)
 {
 	uint64_t to = end + (end < AHEAD ? end : AHEAD), st[18];
@@ -147,7 +147,7 @@ static int grow(struct kept *k, int fd, uint64_t end)
 	return r;
 }
 
-/* Has the copy these bytes, perhaps from now on? */
+/* Does the copy have these bytes, or get them now? */
 static int have(struct kept *k, int fd, uint64_t off, uint64_t end)
 {
 	if (end <= k->have)
@@ -163,7 +163,7 @@ static int have(struct kept *k, int fd, uint64_t off, uint64_t end)
 
 RLOG_AREA_FITS(SHIM_REFS_ADDR, KEPT *(uint64_t)WINDOW, SHIM_HOT_ADDR);
 
-/* The copy's bytes from off on; *n: how many are wanted, and then how many are there. */
+/* The copy's bytes from off on; *n: how many are wanted, and then how many there are. */
 static const uint8_t *bytes_at(struct kept *k, uint64_t off, uint64_t *n)
 {
 	uint64_t at = off & ~(WINDOW - 1ull), left = at + WINDOW - off;
@@ -186,7 +186,9 @@ static const uint8_t *bytes_at(struct kept *k, uint64_t off, uint64_t *n)
 	return k->map ? k->map + (off - at) : 0;
 }
 
-/* Are the bytes that were read those of the copy? *sum: theirs, for the program may already change what it has. */
+/*
+ * Are the bytes that were read those of the copy? *sum: their checksum, as the program may change what it has already.
+ */
 static int same(struct kept *k, uint64_t off, const struct piece *v, uint32_t *sum)
 {
 	struct iovec one = {v->p, v->n};
@@ -208,8 +210,8 @@ static int same(struct kept *k, uint64_t off, const struct piece *v, uint32_t *s
 }
 
 /*
- * What reads of a descriptor are worth. Of a file that is written to, and of what is no file, more and more reads are
- * not looked at: that costs calls, and makes the kernel note each later write's time in the inode.
+ * Whether reading a descriptor has led to references. If a file is written to, or it is no file, fewer and fewer reads
+ * are examined: that costs calls, and makes the kernel store the time of each later write in the inode.
  */
 static struct hope {
 	uint8_t skip, next;
@@ -259,7 +261,7 @@ int refs_find(long nr, const long *a, long ret, const struct piece *v, struct rl
 	long off;
 	int r;
 
-	if (ret < READ_LEAST || (uint64_t)ret != v->n || G.control->log_limit) /* copies are for ever */
+	if (ret < READ_LEAST || (uint64_t)ret != v->n || G.control->log_limit) /* copies are never removed */
 		return 0;
 	if (is_hopeless(h))
 		return 0;
@@ -287,8 +289,7 @@ void refs_fork_child(void)
 
 /* ---- replay ---- */
 
-/* What the kernel writes, no debug register sees: the same bytes are stored once more, so that a watchpoint there is
- * met. */
+/* No debug register sees what the kernel writes: stores the same bytes once more, so that a watchpoint there is hit. */
 static void touch(uint8_t *p, uint64_t n)
 {
 	volatile uint8_t *b = p;

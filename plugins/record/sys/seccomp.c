@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp.c: the program's own seccomp filters. The kernel does not get them: they would decide about the recorder's
- * calls too, and a replay has a filter of its own. They are kept here and run (classic BPF, as the kernel does) for
- * each call of the program, with the same outcome, in both modes. They are lost at an exec, and a note says so.
+ * seccomp.c: the program's own seccomp filters. The kernel does not get them: they would apply to the recorder's calls
+ * as well, and a replay has a filter of its own. They are stored here and run (classic BPF, as in the kernel) for each
+ * call of the program, with the same outcome in both modes. They are lost at an exec, and a note says so.
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
@@ -116,7 +116,7 @@ static uint32_t run(const struct filter *f, const struct seccomp_data *d)
 	}
 }
 
-/* Is the instruction at i of n one that the kernel would take for seccomp? */
+/* Would the kernel accept the instruction at i of n for seccomp? */
 static int valid(const struct sock_filter *p, uint32_t i, uint32_t n)
 {
 	uint32_t left = n - i - 1;
@@ -186,7 +186,7 @@ static long add_filter(const struct sock_fprog *prog, uint32_t prev)
 	return number;
 }
 
-/* The kernel asks for one of these, so that a filter cannot fool a setuid program. */
+/* The kernel requires one of these, so that a filter cannot deceive a setuid program. */
 static int may_filter(void)
 {
 	uint32_t head[2] = {0x20080522, 0}, data[6] = {0};

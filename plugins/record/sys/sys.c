@@ -39,7 +39,10 @@ static long call_at_once(struct thr *t, long nr, const long *a)
 	return vdso_call(nr, a, &ret) ? ret : call_kernel(t, nr, a);
 }
 
-/* Others may run meanwhile. k: what the kernel gets in place of a; v has room for the pieces that it may write. */
+/*
+ * Other threads may run meanwhile. k: the arguments for the kernel, instead of a; v has room for the pieces that the
+ * call may write.
+ */
 static long call_and_wait(struct thr *t, const struct sys_info *s, long nr, const long *a, const long *k,
 			  struct piece *v)
 {
@@ -68,18 +71,19 @@ static long record_call(struct thr *t, const struct sys_info *s, long nr, const 
 	uint64_t op[10];
 	uint32_t before[4], file = 0;
 	const uint8_t *from = t->log.cur;
-	const long *k = a; /* what the kernel gets */
+	const long *k = a; /* the arguments for the kernel */
 	long bounced[6], ret;
 	unsigned n;
 	int sleeps = 0;
 
-	if (unlikely(G.mt && !G.serial)) /* before the call, which may write how much of the time is left */
+	/* before the call, which may overwrite its time limit with what is left of it */
+	if (unlikely(G.mt && !G.serial))
 		sleeps = nr == SYS_sched_yield || sys_sleep_ns(nr, a) || spin_may_read_timer(nr, a);
 	if (unlikely(G.group)) {
 		k = bounce_in(s, a, bounced);
 		file = group_file(nr, a);
 		if (file)
-			pages_settle(); /* what the program wrote is known; what the call writes there is not */
+			pages_settle(); /* so that the program's writes are known, and the call's are not */
 	}
 	n = sys_pack(op, nr, a, s->nargs, sys_check_inputs(s, a));
 	sys_lens_before(s, a, before);
@@ -136,7 +140,7 @@ SHIM_CLOSED long sys_do(struct thr *t, const struct sys_info *s, long nr, const 
 	return likely(G.mode != SHIM_REPLAY) ? record_call(t, s, nr, a) : replay_call(t, s, nr, a);
 }
 
-/* A library that looks for it does so again and again: the first one is noted. */
+/* A library that looks for such a call does so again and again: only the first one is noted. */
 static int is_noted(long nr)
 {
 	const struct rlog_control *c = G.control;

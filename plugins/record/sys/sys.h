@@ -28,7 +28,7 @@
 /* The classes of syscalls.def; CLASS_OWN: with a function of its own. */
 enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_QUICK, CLASS_MEM, CLASS_RAW, CLASS_OWN, CLASS_NOSYS };
 
-/* Such a function: records or replays the call, and gives its result. uc: the trap's context, NULL from a wrapper. */
+/* Such a function: records or replays the call, and returns its result. uc: the trap's context, NULL from a wrapper. */
 typedef long sys_call(struct thr *t, long nr, const long *a, ucontext_t *uc);
 
 enum io_how {
@@ -77,67 +77,75 @@ void vdso_auxv_read(long nr, const long *a, long ret); /* recording, after a cal
 /* --- sys.c --- */
 /* A call by int 0x80, whose number and structures are those of 32-bit programs: refused, with a note. */
 long sys_refuse_32bit(struct thr *t, long nr);
-/* The operands of a call's record: number, arguments, checksum of the inputs. Returns how many. */
+/* Stores the operands of a call's record: number, arguments, checksum of the inputs. Returns how many there are. */
 unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t check);
-/* Recording: writes the two records of a call: SYS, and SYSRET with the k pieces of v. */
+/* Recording: write the two records of a call: SYS, and SYSRET with the k pieces of v. */
 void sys_rec(struct thr *t, const uint64_t *op, unsigned n);
 void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k);
 /* As sys_rec_ret, for a call that may have read from a file. */
 void sys_rec_ret_of(struct thr *t, long nr, const long *a, long ret, const struct piece *v, int k);
 /*
- * As sys_rec and sys_rec_ret, for a call without output that takes effect before another thread runs, in a serial
+ * As sys_rec and sys_rec_ret, for a call without output that must take effect before another thread runs, in a serial
  * recording too.
  */
 void sys_rec_stay(struct thr *t, const uint64_t *op, unsigned n);
 void sys_rec_ret_point(struct thr *t, long ret);
-/* Replaying: compares the SYS record; takes the SYSRET record, fills in the outputs and returns the result. */
+/*
+ * Replaying: the first compares the SYS record; the second takes the SYSRET record, fills in the outputs and returns
+ * the result.
+ */
 void sys_replay(struct thr *t, const uint64_t *op, unsigned n);
 long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, const uint32_t *before);
-/* As sys_replay_ret, for a call without outputs: the turn goes on meanwhile. */
+/* As sys_replay_ret, for a call without outputs: other threads may run before the second half. */
 long sys_replay_end(struct thr *t, const long *a);
-/* Replay: is the next record the call's result? Then *ret is that. */
+/* Replay: if the next record is the call's result, *ret is that: 1. */
 int sys_result_ahead(const struct thr *t, long *ret);
 /* A recordable call: results from the kernel when recording, from the log when replaying. */
 long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a);
 
-/* Notes that a call was refused, for the user; gives -ENOSYS. */
+/* Notes for the user that a call was refused; returns -ENOSYS. */
 long sys_refuse(struct thr *t, long nr);
 
 /* --- sys_data.c --- */
 uint32_t sys_check_inputs(const struct sys_info *s, const long *a);
-/* before: what the value-result lengths were before the call; the kernel reports the full ones */
+/* before: the value-result lengths before the call; after it, the kernel reports the full ones */
 void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before);
-/* The pieces of memory that a call with this result wrote, into v[PIECES]. Returns how many. */
+/* Stores the pieces of memory that a call with this result has written, in v[PIECES]. Returns how many there are. */
 int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v);
 /* The memory that a call in progress may write to, as far as its arguments alone tell. */
 int sys_out_room(const struct sys_info *s, const long *a, struct piece *v);
 /* How many of the first n bytes the iovec has room for. */
 uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
-/* A real call that may wait, between wait_begin and wait_end: the recorder's own signal does not end it (sys_again.c).
+/*
+ * A real call that may wait, between wait_begin and wait_end: goes on if only the recorder's own signal has interrupted
+ * it (sys_again.c).
  */
 long sys_wait_call(struct thr *t, long nr, const long *a);
 /*
- * Does what such a signal has left of the call (sys_rest.c). ret: what the call has returned; control_room: as before
- * the call.
+ * Does what such a signal has left undone (sys_rest.c). ret: what the call has returned; control_room: as before the
+ * call.
  */
 long sys_wait_rest(struct thr *t, long nr, const long *a, long ret, uint64_t control_room);
 uint64_t sys_control_room(long nr, const long *a); /* bytes of control data that a message has room for */
-int sys_answers_at_once(long nr, const long *a); /* it keeps the turn as one of CLASS_QUICK does: by its descriptor */
+/* does it keep the turn, as calls of CLASS_QUICK do? That depends on its descriptor */
+int sys_answers_at_once(long nr, const long *a);
 /*
- * Recorded one thread at a time: lets others run if the thread yields or asks for the time again and again, since it
- * may wait for them.
+ * Recording one thread at a time: lets other threads run if this one yields or asks for the time again and again, since
+ * it may wait for them.
  */
 void sys_let_others(struct thr *t, long nr);
-/* The time in ns for which a call sleeps that does nothing else; 0: it is no such call, or the time is not known. */
+/*
+ * The time in ns for which the call sleeps, if it does nothing else; 0: it is no such call, or the time is not known.
+ */
 uint64_t sys_sleep_ns(long nr, const long *a);
-/* The other signal mask with which a call waits, and runs handlers; NULL: none. */
+/* The signal mask with which the call waits and runs handlers, if it is not the thread's; NULL. */
 const uint64_t *sys_waits_with(long nr, const long *a);
 
 /* --- sys_msg.c --- */
 /*
- * The outputs of a call, one after the other, for what the table cannot describe: a walk names them in order, and
- * is called to count, to write and to read them. A length comes before what has it.
+ * The outputs of a call one after the other, where the table cannot describe them: a walk names them in order, and is
+ * called to count, to write and to read them. A length precedes the output to which it belongs.
  */
 struct outs {
 	enum { OUTS_COUNT, OUTS_WRITE, OUTS_READ } mode;
@@ -147,7 +155,7 @@ struct outs {
 };
 void outs_add(struct outs *o, void *p, uint64_t n);
 typedef void outs_walk(struct outs *o, const long *a, long ret, void *arg);
-/* A recordable call whose outputs walk names. */
+/* A recordable call with outputs that `walk` names. */
 long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t check, outs_walk *walk, void *arg);
 sys_call sys_mmsg;
 sys_call sys_vmsplice;
@@ -164,10 +172,10 @@ sys_call sys_setsockopt;
 long sys_bridges(struct thr *t, const long *a); /* ioctl with SIOCGIFBR or SIOCSIFBR */
 
 /* --- refs.c --- */
-void refs_opened(long fd); /* a descriptor of another file now; negative: of none */
+void refs_opened(long fd); /* fd now belongs to another file; negative: to none */
 /*
- * Recording: a call has read ret bytes, the piece v. 1: they are those of a file that is kept, *ref says of which and
- * where; 0: they must go to the log.
+ * Recording: a call has read ret bytes, the piece v. 1: a copied file has them, and *ref says which file and where; 0:
+ * they must go into the log.
  */
 int refs_find(long nr, const long *a, long ret, const struct piece *v, struct rlog_ref *ref);
 /* Replaying: fills the piece. */
@@ -175,7 +183,7 @@ void refs_read(const struct rlog_ref *ref, const struct piece *v);
 void refs_fork_child(void);
 
 /* --- sys_map.c --- */
-/* A call that changes the address space: also run when replaying, and must give the same. */
+/* A call that changes the address space: it is also made when replaying, and must have the same result. */
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
 sys_call record_mmap, replay_mmap;
 sys_call sys_ldt;
@@ -188,8 +196,8 @@ static inline int sys_is_error(long ret)
 sys_call record_mremap, replay_mremap;
 
 /* --- sys_advice.c --- */
-long sys_advise(const long *a); /* result of the kernel */
-void sys_advice_child(void); /* replay: in the child of a fork that is replayed */
+long sys_advise(const long *a); /* makes the call; returns the kernel's result */
+void sys_advice_child(void); /* replay: in the child of a replayed fork */
 
 /* --- sys_shm.c --- */
 sys_call record_shmat, replay_shmat, record_shmdt, replay_shmdt, sys_shmctl;
@@ -205,7 +213,7 @@ sys_call sys_command;
 /* --- limits.c --- */
 int limits_are_ours(long nr, const long *a); /* getrlimit, setrlimit, prlimit64: about RLIMIT_NOFILE of this process? */
 long limits_call(struct thr *t, const struct sys_info *s, long nr, const long *a);
-void limits_before_exec(void); /* the kernel's own are now those that the program has set */
+void limits_before_exec(void); /* the kernel's limits become those that the program has set */
 
 /* --- seccomp.c --- */
 /* seccomp(2): the recorder stores and evaluates the program's own filters. */
@@ -223,28 +231,33 @@ static inline int sys_copies(long nr)
 }
 
 long sys_copy(struct thr *t, long nr, const long *a); /* recording: makes the call */
-/* Both modes, after the call: what it brought to standard output or error, as events of their own. */
+/* Both modes, after the call: what it has copied to standard output or error, as events of their own. */
 void sys_copy_log(struct thr *t, long nr, const long *a, long ret);
 
 /* --- bounce.c --- */
-/* A system call's arguments with memory of our own in place of what lies in shared memory; and back. */
+/*
+ * bounce_in: the arguments of a system call, with buffers of the recorder's in place of shared memory; bounce_out:
+ * copies the results back.
+ */
 const long *bounce_in(const struct sys_info *s, const long *a, long *b);
 void bounce_out(const struct sys_info *s, const long *a, const long *b, long ret, const uint32_t *before);
 
 /* --- sys_show.c --- */
 void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
-/* Replay: follows which descriptors are the first standard output and error, and shows what goes there. */
+/* Replay: keeps track of which descriptors are the first standard output and error, and shows what is written there. */
 void sys_show(struct thr *t, long nr, const long *a, long ret);
-uint32_t sys_shown(unsigned long fd); /* replay: one of those, of somebody who watches: which; 0: not */
+uint32_t sys_shown(unsigned long fd); /* replay: which of those fd is, if somebody watches; else 0 */
 void sys_show_copied(uint64_t stamp, unsigned long fd, const void *p, uint64_t n); /* replay: this went there */
-/* Recording: identifies a file, which may have several descriptors, by three words. -1: there is no such descriptor. */
+/* Recording: three words that identify a file, which may have several descriptors. -1: there is no such descriptor. */
 int sys_show_identify(long fd, uint64_t *id);
 /* 1: the recording's standard output, 2: its error, 0: neither. When both are the same file, error_first decides. */
 uint32_t sys_show_output(long fd, int error_first);
-/* The same at the record of a write whose result comes next, before its event may be the last one. 1: done. */
+/* The same at the record of a write whose result is next, before its event, which may be the last one. 1: done. */
 int sys_show_ahead(struct thr *t, long nr, const long *a);
-/* Both modes: after a call by which the program may have got another descriptor for one of those, as an event of its
- * own. */
+/*
+ * Both modes: after a call by which the program may have got another descriptor for one of those, which is an event of
+ * its own.
+ */
 void sys_show_given(struct thr *t, long nr, const long *a, long ret);
 
 #endif

@@ -16,8 +16,8 @@
 #define WIPE_ON_FORK 18
 
 /*
- * real: an advice for which the kernel gives the same result; back: the one that undoes it; 0: the program's advice has
- * no effect on forks, and is left out, since it would change the marks; then: the mark.
+ * real: an advice for which the kernel returns the same result; back: the advice that undoes it; 0: the program's
+ * advice has no effect on forks, and is left out, since it would change the marks. then: the mark.
  */
 static const struct {
 	int is, real, back, then;

@@ -18,7 +18,7 @@
 
 enum unit { NONE, MILLISECONDS, TIMESPEC, SLEEP };
 
-/* The kernel itself says what is left of the others, in the structure that it was given. */
+/* Of the others, the kernel itself stores what is left, in the structure that it was given. */
 static enum unit time_of(long nr, const long *a, unsigned *arg)
 {
 	switch (nr) {
@@ -57,7 +57,7 @@ static long make(long nr, const long *a)
 	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* No handler of the program's ran since the wait began. */
+/* Has no handler of the program's run since the wait began? */
 static int only_ours(const struct thr *t)
 {
 	return t->interrupted == INTERRUPTED_BY_US;
@@ -71,7 +71,7 @@ static int64_t now(void)
 	return ts.tv_sec * NS + ts.tv_nsec;
 }
 
-/* The kernel says what is left: the program is to see it only if a handler of its own ended the sleep. */
+/* The kernel stores what is left of the time: the program is to see it only if a handler of its own ended the sleep. */
 static long sleep_on(struct thr *t, long nr, const long *a, unsigned arg)
 {
 	struct timespec left, want;

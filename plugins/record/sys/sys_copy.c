@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 
 #define PART (64u << 10) /* bytes in one event */
-#define PEEK (64u << 10) /* bytes that are looked at in a socket */
+#define PEEK (64u << 10) /* the most that is read ahead from a socket */
 #define NONBLOCK 2l /* SPLICE_F_NONBLOCK */
 
 struct copied {
@@ -24,10 +24,10 @@ struct copied {
 	uint8_t bytes[];
 };
 
-/* From where, to where, and how many. */
+/* A transfer: from where, to where, how much. */
 struct way {
 	int in, out;
-	long *offset; /* in in; NULL: its position */
+	long *offset; /* the offset in `in`; NULL: its file position */
 	unsigned len_at; /* which argument is the length */
 };
 
@@ -68,13 +68,16 @@ static void drop(struct thr *t)
 	t->copied = 0;
 }
 
-/* A wait with this result, which no handler of the program's has ended. */
+/* Did a wait return this because of the recorder's signal alone? */
 static int ended_by_us(const struct thr *t, long ret)
 {
 	return ret == -EINTR && t->interrupted == INTERRUPTED_BY_US;
 }
 
-/* In a pipe of our own, as large as that: waits as the call would. Bytes that are there, or its error. */
+/*
+ * For a pipe: waits as the call would, and duplicates its contents into a pipe of the recorder's, which is as large.
+ * Returns the number of bytes, or the call's error.
+ */
 static long see_pipe(struct thr *t, const struct way *w, long len, long flags)
 {
 	long size = raw2(SYS_fcntl, w->in, F_GETPIPE_SZ), n, got;
@@ -113,7 +116,7 @@ static long see_socket(struct thr *t, const struct way *w, long len, long flags)
 	return n;
 }
 
-/* ret bytes of a file have been copied, from here. */
+/* ret bytes of a file were copied: reads them again. */
 static void see_file(struct thr *t, const struct way *w, long ret)
 {
 	long at = w->offset ? *w->offset - ret : raw3(SYS_lseek, w->in, 0, 1 /* SEEK_CUR */) - ret, n;

@@ -22,7 +22,7 @@ static uint32_t check_input(uint32_t crc, const void *p, size_t n)
 	return crc32c(crc, p, n);
 }
 
-/* Are n bytes that a call reads mapped? Of many, only the first is looked at. */
+/* Are the n bytes that a call reads mapped? Of many, only the first is tested. */
 static int is_input(const void *p, size_t n)
 {
 	return n && n <= 0x7ffff000 && sys_readable(p, n <= 65536 ? n : 1);
@@ -36,7 +36,7 @@ uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
 	return crc;
 }
 
-/* The part of a socket address that counts: what lies after it is often whatever was on the stack. */
+/* The part of a socket address that is compared: the bytes after it are often not set. */
 static size_t address_len(const uint8_t *p, size_t n)
 {
 	uint16_t family = (uint16_t)(p[0] | p[1] << 8);
@@ -69,7 +69,7 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 			for (n = 0; n < 4096 && p[n]; n++)
 				if ((uintptr_t)(p + n + 1) % 4096 == 0 && !sys_readable(p + n + 1, 1))
 					break;
-			shim_tell_read(p, n + (n < 4096), 0); /* a 0, or the last byte that it can read */
+			shim_tell_read(p, n + (n < 4096), 0); /* up to a 0, or to the last byte that can be read */
 			crc = crc32c(crc, p, n);
 			break;
 		case IO_ARRAY:
@@ -139,7 +139,7 @@ static int add_iov(struct piece *v, int k, const struct iovec *iov, unsigned lon
 	return k;
 }
 
-/* Is it written although the call has failed? */
+/* Does the call write it although it has failed? */
 static int written_on(int how, long ret)
 {
 	return how == IO_FIXED_ERR || (how == IO_ARGMUL_EINTR && ret == -4 /* EINTR */);
@@ -166,7 +166,7 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 						    : at_most((uint64_t)ret, a, d) * d->n);
 			break;
 		case IO_FIXED:
-		case IO_FIXED_ERR: /* which the call may not have looked at */
+		case IO_FIXED_ERR: /* the call may not have examined it */
 			if (d->how == IO_FIXED || sys_readable(p, d->n))
 				k = add_piece(v, k, p, d->n);
 			break;

@@ -20,7 +20,7 @@
 #include "record/sys/sys.h"
 #include "record/sys/vfork_share.h"
 
-/* What is about to be unmapped, or mapped over. */
+/* Forgets what was known of memory that is about to be unmapped, or mapped over. */
 static void forget(const long *a)
 {
 	written_unmapped((uint64_t)a[0], (uint64_t)a[1]);
@@ -28,7 +28,7 @@ static void forget(const long *a)
 		pages_unmapped((uint64_t)a[0], (uint64_t)a[1]);
 }
 
-/* Is it readable code? Not where the file ends before the mapping does: the last page cannot be read then. */
+/* Is it readable code? Not if the file ends before the mapping does: the last page cannot be read then. */
 static int is_text(const long *a)
 {
 	return (a[2] & (PROT_READ | PROT_EXEC)) == (PROT_READ | PROT_EXEC) && a[1] > 0 &&
@@ -48,8 +48,8 @@ static void note_protection(const long *a)
 }
 
 /*
- * In a copy that is to fault where the program's code is called (visibility/program_code.h). Where there is no room to
- * say that it is code, the processor may execute it, unseen.
+ * In a copy that is to fault where the program's code is called (visibility/program_code.h): removes the right to
+ * execute. If there is no room to note that it is code, the processor may execute it, unseen.
  */
 static void forbid_code(uint64_t lo, uint64_t len, int prot)
 {
@@ -86,7 +86,7 @@ static long record_mem(struct thr *t, long nr, const long *a, const uint64_t *op
 
 	if (nr == SYS_mprotect && unlikely(G.group) && !(a[2] & (PROT_READ | PROT_WRITE)) &&
 	    pages_range((void *)a[0], (uint64_t)a[1]))
-		pages_settle(); /* what the program wrote there cannot be looked at later */
+		pages_settle(); /* what the program wrote there cannot be examined later */
 	sys_rec_stay(t, op, n);
 	ret = change(nr, a);
 	vfork_child_maps(nr, a, ret);
@@ -99,8 +99,7 @@ static long replay_mem(struct thr *t, long nr, const long *a, const uint64_t *op
 	long ret;
 
 	sys_replay(t, op, n);
-	/* the break, when it is asked for or refused, is only told; one that met a hole has changed what is before it
-	 */
+	/* a brk is only reported; a call that met a hole has changed what is before the hole */
 	if (sys_result_ahead(t, &ret) && (!sys_is_error(ret) || (nr == SYS_mprotect && ret == -12 /* ENOMEM */)) &&
 	    (nr != SYS_brk || ret == a[0]) && change(nr, a) != ret)
 		shim_fail("a change of the address space did not give the recorded result");
@@ -150,7 +149,9 @@ static long replay_ldt(struct thr *t, const long *a, const uint64_t *op, unsigne
 	return sys_replay_end(t, a);
 }
 
-/* Segments of the program's own: also made in a replay. CRIU does not know them: from then on there are no checkpoints.
+/*
+ * Segments of the program's own; the call is also made in a replay. CRIU does not support them: from then on there are
+ * no checkpoints.
  */
 long sys_ldt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
@@ -197,8 +198,8 @@ static int is_dev_zero(int fd)
 }
 
 /*
- * A file that is only read here: is it one that is written by other mappings, of this process or of others? What has no
- * name (memfd_create(2), or unlinked) and what shm_open(3) has named is there to be shared.
+ * Is a file that is mapped read-only written through other mappings, of this process or of others? A file without a
+ * name (memfd_create(2), or unlinked), or with a name from shm_open(3), exists to be shared.
  */
 static int is_written(const uint64_t *st)
 {
@@ -208,7 +209,7 @@ static int is_written(const uint64_t *st)
 	       (raw2(SYS_stat, "/dev/shm", shm) == 0 && shm[0] == st[0]);
 }
 
-/* Memory that other processes may come to share: which kind, or 0. */
+/* The kind of shared memory, if other processes may come to share it, or 0. */
 static int shared_kind(const long *a)
 {
 	uint64_t st[18];
@@ -222,7 +223,7 @@ static int shared_kind(const long *a)
 	return (raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) == O_RDWR || is_written(st) ? REGION_FILE : 0;
 }
 
-/* Is it worth to follow it from the start? While there is only one process, big ones wait for a fork. */
+/* Is it worth following from the beginning? As long as there is only one process, large mappings wait for a fork. */
 #define SMALL 65536
 
 static void join(struct thr *t, const long *a, int kind)
@@ -240,7 +241,10 @@ static void mapped(const long *a, long at, int kind, const uint64_t *st)
 		     kind == REGION_FILE ? st : 0);
 }
 
-/* Where the recorder, or a replay, has its own (rlog/replay.h): not all of it is mapped while recording. */
+/*
+ * Is it where the recorder, or a replay, has memory of its own (rlog/replay.h)? Not all of that is mapped while
+ * recording.
+ */
 static int is_recorders(const long *a)
 {
 	uint64_t lo = (uint64_t)a[0], hi = lo + (uint64_t)a[1];
@@ -248,7 +252,7 @@ static int is_recorders(const long *a)
 	return lo && hi > SHIM_OWN_ADDR && lo < SHIM_OWN_END_ADDR && hi > lo;
 }
 
-/* As where all of it were mapped; but that the program cannot replace it. */
+/* As if all of that were mapped, except that the program cannot replace it. */
 static long map_elsewhere(const long *a)
 {
 	char text[120], *end = text + sizeof(text), *p;
@@ -264,7 +268,7 @@ static long map_elsewhere(const long *a)
 	return -12;
 }
 
-/* In a replay it is zeros. */
+/* In a replay, it is zeros. */
 static void note_unread(const struct thr *t)
 {
 	char text[232], *p = fmt_str(text, text + sizeof(text),
@@ -275,7 +279,7 @@ static void note_unread(const struct thr *t)
 	note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, text);
 }
 
-/* Blocks and stacks of threads to come are to be there, and nothing else (blocks_is_heap, shim_is_stack). */
+/* Is it where heaps and stacks of later threads will be? Nothing else may be there (blocks_is_heap, shim_is_stack). */
 static int is_for_threads(const long *a)
 {
 	uint64_t lo = (uint64_t)a[0], hi = lo + (uint64_t)a[1];
@@ -283,7 +287,7 @@ static int is_for_threads(const long *a)
 	return hi > SHIM_HEAP_MAIN_ADDR && lo < SHIM_STACK_ADDR + ((RLOG_MAX_THREADS + 2ull) << 26);
 }
 
-/* An address that is only a hint need not be taken. */
+/* An address that is only a hint need not be used. */
 static long map(const long *a)
 {
 	int hint = !(a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE));

@@ -181,8 +181,8 @@ long sys_vmsplice(struct thr *t, long nr, const long *a, ucontext_t *uc)
 /* ---- native AIO ---- */
 
 /*
- * A context's ID is the address of a ring that the kernel maps into the process, and libaio looks into it to save a
- * call. Without its magic number libaio leaves it alone, so that all results come through io_getevents.
+ * The ID of a context is the address of a ring that the kernel maps into the process; libaio reads it to save a call.
+ * If its magic number is missing, libaio does not use it, and all results come through io_getevents.
  */
 struct aio_ring {
 	uint32_t id, nr, head, tail, magic, compat, incompat, header_length;
@@ -219,7 +219,7 @@ static void measure_ring(uint64_t at, struct ring *r)
 	ring->magic = 0;
 }
 
-/* The ring is known from now on. */
+/* Adds the ring to those that are known. */
 static long add_ring(struct ring *slot, const struct ring *r, long ret)
 {
 	if (ret == 0)
@@ -243,7 +243,7 @@ long record_io_setup(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return add_ring(slot, &r, ret);
 }
 
-/* The program gets plain memory where the ring was. */
+/* The program gets plain memory in place of the ring. */
 long replay_io_setup(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct ring r = {0}, *slot = find_ring(0);
@@ -263,7 +263,7 @@ static void walk_none(struct outs *o, const long *a, long ret, void *arg)
 	(void)o, (void)a, (void)ret, (void)arg;
 }
 
-/* The ring is forgotten. Returns its length; 0: it was not known. */
+/* Forgets the ring. Returns its length; 0: it was not known. */
 static uint64_t drop_ring(const long *a)
 {
 	struct ring *r = a[0] ? find_ring((uint64_t)a[0]) : 0;
@@ -312,7 +312,7 @@ static void walk_events(struct outs *o, const long *a, long ret, void *arg)
 	}
 }
 
-/* What is asked for, and what is to be written. */
+/* The requests, and the data that is to be written. */
 static uint32_t check_iocbs(struct iocb *const *v, long n)
 {
 	uint32_t crc = 0;
@@ -335,7 +335,7 @@ long sys_io_submit(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return sys_do_walk(t, nr, a, 3, check_iocbs((struct iocb *const *)a[2], a[1]), walk_none, 0);
 }
 
-/* And io_pgetevents. */
+/* Also io_pgetevents. */
 long sys_io_getevents(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	return sys_do_walk(t, nr, a, nr == SYS_io_getevents ? 5 : 6, 0, walk_events, 0);

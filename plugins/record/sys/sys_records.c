@@ -14,7 +14,7 @@
 
 #include <sys/uio.h>
 
-/* syscall() takes it from the stack, where nothing sets the other half of an int. */
+/* syscall() takes the sixth argument from the stack, where nothing sets the upper half of an int. */
 static int sixth_is_int(long nr)
 {
 	switch (nr) {
@@ -79,7 +79,7 @@ static unsigned varint_len(uint64_t v)
 	return n;
 }
 
-/* Between a piece and the log, both ways; gives the end in the log. */
+/* Copies between a piece and the log, in either direction; returns the end in the log. */
 static uint8_t *gather(uint8_t *to, const struct piece *v)
 {
 	uint64_t left = v->n, n;
@@ -112,11 +112,13 @@ static const uint8_t *scatter(const struct piece *v, const uint8_t *from, uint64
 	return from;
 }
 
-/* A SYSRET with n bytes of payload; they belong after what it gives (NULL: recording failed), then *p0 takes the kind.
+/*
+ * A SYSRET record with n bytes of payload, which belong at the returned address (NULL: recording failed); then *p0 gets
+ * the kind.
  */
 static uint8_t *begin_ret(struct thr *t, long ret, uint64_t n, uint8_t **p0)
 {
-	t->fence = 1; /* it may have got what another thread gave to the kernel: see cs.c */
+	t->fence = 1; /* the call may have received what another thread has passed to the kernel: see cs.c */
 	*p0 = log_reserve(t, 24 + n);
 	return *p0 ? rlog_put(rlog_put(*p0 + 1, rlog_zigzag(ret)), n) : 0;
 }
@@ -187,7 +189,7 @@ void sys_replay(struct thr *t, const uint64_t *op, unsigned n)
 	turn_take(t, &r, RLOG_SYS);
 }
 
-/* The lengths of later pieces are in earlier ones: the list is built step by step. */
+/* The lengths of later pieces are in earlier ones, so the list is built step by step. */
 static int tells_lengths(uint8_t how)
 {
 	return how == IO_MSG || how == IO_VALRES || how == IO_IFCONF || how == IO_FIEMAP;

@@ -30,8 +30,8 @@ static int ends_at(const struct map *m, void *arg)
 }
 
 /*
- * What was one mapping when recording may be several here: with copies of a file, and with pages of shared memory that
- * have been taken over. The last one grows.
+ * What was one mapping when recording may be several here: of copies of a file, or of shared memory whose pages have
+ * been applied. The last one grows.
  */
 static long by_pieces(long from, long len, long to_len, long flags, long to)
 {
@@ -56,7 +56,7 @@ static long by_pieces(long from, long len, long to_len, long flags, long to)
 	return to;
 }
 
-/* Replay: to the recorded place. */
+/* Replay: moves it to the recorded place. */
 static void remap(long from, long len, long to_len, long flags, long to)
 {
 	long ret = to == from ? raw6(SYS_mremap, from, len, to_len, 0, 0, 0) : move(from, len, to_len, flags, to);
@@ -66,9 +66,9 @@ static void remap(long from, long len, long to_len, long flags, long to)
 }
 
 /*
- * Replay, the first half: what is given up must be free before others go on, and where it goes to may not be free
- * yet. So it waits elsewhere, if others go on before the second half. Gives the place from which that moves it, or 0:
- * nothing is left to do.
+ * Replay, the first half: the old addresses must become free before other threads go on, and the new ones may not be
+ * free yet. If other threads go on before the second half, the memory is moved elsewhere. Returns the address from
+ * which the second half moves it, or 0: nothing is left to do.
  */
 static long move_away(struct thr *t, const long *a, long want)
 {
@@ -85,14 +85,16 @@ static long move_away(struct thr *t, const long *a, long want)
 	return place;
 }
 
-/* The arguments that it has: the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP, else whatever was in the
- * register. */
+/*
+ * The number of its arguments: it has a new address only with MREMAP_FIXED or MREMAP_DONTUNMAP; else the register has
+ * an arbitrary value.
+ */
 static unsigned mremap_nargs(const long *a)
 {
 	return a[3] & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? 5 : 4;
 }
 
-/* Is memory moved that processes share? Not where a length of 0 maps it a second time. */
+/* Is memory moved that processes share? With a length of 0, it is mapped a second time instead. */
 static int moves_shared(struct thr *t, const long *a)
 {
 	return a[1] && pages_range((void *)a[0], (uint64_t)a[1]) &&

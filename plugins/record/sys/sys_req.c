@@ -8,7 +8,7 @@
 
 #include <sys/prctl.h>
 
-/* in: 0, when some of what it reads may never have been set (names shorter than their field, holes) */
+/* in: 0 if some bytes that it reads may be unset (names shorter than their field, padding) */
 struct req {
 	unsigned long req;
 	uint16_t in, out;
@@ -199,7 +199,7 @@ static uint8_t output_of(unsigned long req)
 	return req == 0x8912 /* SIOCGIFCONF */ ? IO_IFCONF : req == 0xc020660b ? IO_FIEMAP : 0;
 }
 
-/* Those that never wait. Others may,  for a terminal's output (tcdrain) or its lock, or for a disk. */
+/* Requests that never wait. Others may, for a terminal's output (tcdrain) or its lock, or for a disk. */
 static int is_quick_request(unsigned int req)
 {
 	switch (req) {
@@ -232,7 +232,7 @@ long sys_ioctl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		if (ioctls[i].req != req)
 			continue;
 		if (!ioctls[i].in && !ioctls[i].out)
-			s.nargs = 2; /* whatever was in the register, or a number: not compared */
+			s.nargs = 2; /* the third register has an arbitrary value, or a number that is not compared */
 		if (ioctls[i].in)
 			s.in[0] = (struct io){IO_FIXED, 2, 0, ioctls[i].in};
 		if (ioctls[i].out)
@@ -251,7 +251,7 @@ struct command {
 	uint8_t cmd_arg, ptr_arg;
 	uint32_t cmd;
 	uint16_t out; /* bytes */
-	uint8_t len_arg; /* with out 0: the result's bytes, at most so many */
+	uint8_t len_arg; /* with out 0: as many bytes as the result, at most this argument */
 };
 
 static const struct command commands[] = {
@@ -289,7 +289,7 @@ long sys_command(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 5, {{0}}, {{0}}};
 
-	/* keyctl's callers leave whatever was in the registers after the arguments that a command has */
+	/* callers of keyctl leave arbitrary values in the registers after a command's arguments */
 	s.nargs = nr == SYS_msgctl || nr == SYS_syslog ? 3 : nr == SYS_keyctl ? 2 : 4;
 	for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		const struct command *c = &commands[i];
@@ -327,7 +327,7 @@ long sys_semctl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return sys_do_walk(t, SYS_semctl, a, 4, 0, walk_getall, &n);
 	}
 	if (cmd == 0 /* IPC_RMID */ || cmd == 11 || cmd == 12 || cmd == 14 || cmd == 15)
-		b[3] = 0; /* GETPID, GETVAL, GETNCNT, GETZCNT: not an argument */
+		b[3] = 0; /* GETPID, GETVAL, GETNCNT, GETZCNT: the register has an arbitrary value */
 	return sys_command(t, nr, b, 0);
 }
 
@@ -344,7 +344,7 @@ long sys_fcntl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case 1034: /* F_GET_SEALS */
 	case F_GETLEASE:
 	case F_GETSIG:
-		b[2] = 0; /* not an argument: whatever was in the register */
+		b[2] = 0; /* not an argument: the register has an arbitrary value */
 		break;
 	case F_GETLK:
 	case 36: /* F_OFD_GETLK */
@@ -354,7 +354,7 @@ long sys_fcntl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case F_SETLKW:
 	case 37: /* F_OFD_SETLK */
 	case 38: /* F_OFD_SETLKW */
-		s.in[0] = (struct io){IO_FIXED, 2, 0, 4}; /* then a hole */
+		s.in[0] = (struct io){IO_FIXED, 2, 0, 4}; /* padding follows */
 		s.in[1] = (struct io){IO_FIXED, 2, 8, 16};
 		break;
 	case 1036: /* F_SET_RW_HINT */
@@ -371,7 +371,7 @@ long sys_fcntl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return sys_do(t, &s, SYS_fcntl, b);
 }
 
-/* Arguments that an option has, itself included. What is in the registers of the others does not count. */
+/* The number of arguments that an option has, including itself. The registers of the others are not compared. */
 static uint8_t prctl_args(int option)
 {
 	switch (option) {

@@ -25,7 +25,7 @@
 enum form { OTHER, PLAIN, VECTOR, MESSAGE };
 enum way { NO_WAY, IN, OUT };
 
-/* How a call moves bytes: through which descriptor, from or to what, and which argument has its flags (0: none). */
+/* How a call moves bytes: the descriptor, the memory, and the argument with its flags (0: none). */
 static const struct mover {
 	short nr;
 	uint8_t way, form, fd, flags;
@@ -45,10 +45,10 @@ struct rest {
 	int fd;
 	int socket; /* SOCK_STREAM and so on, 0: none */
 	struct iovec one; /* of a call without a vector */
-	struct msghdr msg; /* all of it */
+	struct msghdr msg; /* the whole transfer */
 	uint64_t control_room;
-	uint64_t bytes, want, done; /* want: so many at least, unless it ends */
-	int64_t limit; /* the socket's, in ns from the call's begin; 0: none */
+	uint64_t bytes, want, done; /* want: at least this many, unless it ends */
+	int64_t limit; /* the socket's time limit, in ns from the call's beginning; 0: none */
 };
 
 static long make(long nr, const long *a)
@@ -66,7 +66,7 @@ static long option(int fd, int name, void *p, unsigned n)
 	return raw6(SYS_getsockopt, fd, SOL_SOCKET, name, (long)p, (long)&n, 0);
 }
 
-/* Since the call began, which is since its record. Without a clock in the stamps: 0. */
+/* The time since the call began, that is, since its record. 0: the stamps contain no clock. */
 static int64_t elapsed_ns(const struct thr *t)
 {
 	uint64_t hz = G.control->tsc_hz, ticks;
@@ -105,7 +105,7 @@ static const struct mover *mover_of(long nr)
 	return 0;
 }
 
-/* What the call moves, as a message. */
+/* Describes what the call moves as a message. */
 static void all_of(struct rest *r)
 {
 	const long *a = r->a;
@@ -146,7 +146,7 @@ static int never_waits(const struct rest *r)
 	return (r->flags & MSG_DONTWAIT) || (raw3(SYS_fcntl, r->fd, F_GETFL, 0) & O_NONBLOCK);
 }
 
-/* Until the socket is ready. 0, or an error: -ETIMEDOUT at the time limit. */
+/* Waits until the socket is ready. 0, or an error: -ETIMEDOUT at the time limit. */
 static long wait_ready(const struct rest *r)
 {
 	struct pollfd p = {r->fd, r->m->way == IN ? POLLIN : POLLOUT, 0};
@@ -163,7 +163,7 @@ static long wait_ready(const struct rest *r)
 	return n < 0 ? n : n ? 0 : -ETIMEDOUT;
 }
 
-/* The piece after what is done; no more than is wanted. */
+/* The next piece; no more than is wanted. */
 static struct iovec next_piece(const struct rest *r)
 {
 	const struct iovec *v = r->msg.msg_iov;
@@ -175,7 +175,7 @@ static struct iovec next_piece(const struct rest *r)
 	return (struct iovec){(uint8_t *)v->iov_base + skip, n < left ? n : left};
 }
 
-/* The name and what else came or went along belong to the first part. */
+/* The address and the control data belong to the first part. */
 static long socket_part(struct rest *r, long flags)
 {
 	struct iovec v = next_piece(r);
@@ -203,7 +203,7 @@ static int takes_more(const struct rest *r)
 	return r->nr != SYS_recvmsg || !((struct msghdr *)r->a[1])->msg_controllen;
 }
 
-/* The rest of what a stream has begun with. */
+/* Transfers the rest of the data on a stream socket. */
 static long socket_rest(struct rest *r)
 {
 	long ret;
@@ -221,7 +221,7 @@ static long socket_rest(struct rest *r)
 	return (long)r->done;
 }
 
-/* Nothing was moved yet, and the socket has a time limit: the whole call, as soon as it does not wait. */
+/* Nothing was moved yet, and the socket has a time limit: makes the whole call, as soon as it does not wait. */
 static long whole(struct rest *r)
 {
 	long b[6], ret;
@@ -240,7 +240,7 @@ static long whole(struct rest *r)
 	return ret;
 }
 
-/* Of a pipe or a terminal, which take a part when a signal comes. */
+/* For a pipe or a terminal, which transfer a part when a signal comes. */
 static long file_rest(struct rest *r)
 {
 	struct iovec v;
@@ -259,8 +259,8 @@ static long file_rest(struct rest *r)
 }
 
 /*
- * sendfile goes on to the end of the file; splice only with what is in the pipe by now, as it would not wait for more
- * either.
+ * sendfile goes on to the end of the file; splice only with what is in the pipe by now, since it does not wait for
+ * more.
  */
 static long copied_rest(struct rest *r)
 {
@@ -286,7 +286,7 @@ static long copied_rest(struct rest *r)
 	return (long)r->done;
 }
 
-/* Looks only: all of it once more. */
+/* A call that only peeks: repeats all of it. */
 static long look_again(struct rest *r, long ret)
 {
 	while (ret >= 0 && (uint64_t)ret < r->want && only_ours(r->t)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_show.c: what a replay writes to the program's first standard output and error goes to a file, for those
- * who watch.
+ * sys_show.c: what a replay writes to the program's first standard output and error goes to a file, if somebody
+ * watches.
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
@@ -97,7 +97,7 @@ static void show_bytes(const struct thr *t, uint32_t out, long nr, const long *a
 		return;
 	case SYS_pwritev:
 	case SYS_pwritev2:
-		if (a[3] != -1) /* pwritev2's position of the descriptor */
+		if (a[3] != -1) /* -1: pwritev2 uses the descriptor's position */
 			append_move(t, out, REPLAY_OUT_AT, a[3]);
 		show_iov(t, out, (const struct iovec *)a[1], (unsigned long)a[2], (uint64_t)ret);
 		if (a[3] != -1)
@@ -161,7 +161,7 @@ void sys_show(struct thr *t, long nr, const long *a, long ret)
 		show_bytes(t, fd_is_out[fd], nr, a, ret);
 }
 
-/* Its bytes are in memory before the call, and how many of them, if its result is, too. */
+/* Is the data in memory before the call, and is its length known once the result is? */
 static int is_known_ahead(long nr)
 {
 	switch (nr) {
@@ -187,7 +187,7 @@ int sys_show_ahead(struct thr *t, long nr, const long *a)
 	return 1;
 }
 
-/* ---- descriptors that come another way than by dup ---- */
+/* ---- descriptors that are not made by dup ---- */
 
 static void given(struct thr *t, long fd)
 {
@@ -203,7 +203,7 @@ static void given(struct thr *t, long fd)
 		fd_is_out[what / 4] = what & 3;
 }
 
-/* Such as "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1": other files are opened by names of their own. */
+/* Does the path name a descriptor, as "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1" do? */
 static int names_descriptor(const char *path)
 {
 	return sys_readable(path, 5) && (!memcmp(path, "/dev/", 5) || !memcmp(path, "/proc", 5)) &&

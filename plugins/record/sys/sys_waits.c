@@ -25,8 +25,8 @@ static int is_nonblocking(long fd)
 }
 
 /*
- * The same for what depends on the descriptor: one that does not block; and in a group of processes, where it takes
- * much longer to give the turn up and to get it back than to read or write it, a regular file.
+ * The same where it depends on the descriptor: one that does not block; and, in a group of processes, a regular file,
+ * as giving up the turn and getting it back takes much longer than reading or writing.
  */
 int sys_answers_at_once(long nr, const long *a)
 {
@@ -59,7 +59,10 @@ int sys_answers_at_once(long nr, const long *a)
 	return 0;
 }
 
-/* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
+/*
+ * Recording one thread at a time: a thread that yields or asks for the time again and again may wait for what another
+ * one does.
+ */
 void sys_let_others(struct thr *t, long nr)
 {
 	switch (nr) {

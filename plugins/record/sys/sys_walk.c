@@ -16,7 +16,7 @@
 
 #define ATTR_MAX 512u
 
-/* Sizes in bytes. They come first in the record: a replay has no map to ask. */
+/* Sizes in bytes. They are the first output in the record, since a replay has no map to ask. */
 struct bpf_sizes {
 	uint32_t attr; /* of the attributes; 0: they cannot be read, and the call fails */
 	uint32_t key, value; /* of the map's */
@@ -31,7 +31,7 @@ enum bpf_what {
 	BPF_OUT_TEXT, /* of the verifier, also when it refuses; len: the room for it */
 };
 
-/* Where the attributes of a command (union bpf_attr) have pointers to what is written. */
+/* Where the attributes of a command (union bpf_attr) have pointers to its outputs. */
 static const struct bpf_out {
 	uint8_t cmd, what, at, len;
 } bpf_outs[] = {
@@ -102,7 +102,7 @@ static void walk_bpf(struct outs *o, const long *a, long ret, void *arg)
 			outs_add(o, pointer_at(a, s, d->at), bpf_len(d, a, s));
 }
 
-/* A map with a value for each processor gives all of them at once. */
+/* A map with a value for each processor returns all of them at once. */
 static uint32_t processors(void)
 {
 	char buf[64];
@@ -210,7 +210,7 @@ long sys_setsockopt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 
 #define GET_BRIDGES 1
 
-/* a[2]: what is to be done, where the result goes, how many numbers it has room for. */
+/* a[2]: what is to be done, where the result goes, and how many numbers fit there. */
 static void walk_bridges(struct outs *o, const long *a, long ret, void *arg)
 {
 	const uint64_t *args = arg;

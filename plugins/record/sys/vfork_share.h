@@ -14,11 +14,11 @@
 #define RANGE_MAX (16ul << 30) /* more is address space, not memory */
 
 struct share {
-	uint64_t sp; /* start of the stretch */
+	uint64_t sp; /* start of the part of the stack that is always copied */
 	uint32_t len;
 	uint32_t done; /* the child has filled in the pieces */
-	uint32_t all, heap; /* not the stretch only; the heap's state before */
-	uint32_t calls; /* of the child's that changed its address space */
+	uint32_t all, heap; /* all: more than that part; heap: the heap's state before */
+	uint32_t calls; /* calls by the child that changed its address space */
 	struct {
 		long nr, a[6];
 	} call[CALLS_MAX];
