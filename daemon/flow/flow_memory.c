@@ -185,9 +185,7 @@ static int misses_block(struct flow *f, struct inspect *p, const struct insn *i,
 	       f->l.addr >= aim->meant.lo + aim->meant.len;
 }
 
-/*
- * Did the write change something that the statement did not mean? FLOW_ENDED: yes, and the chain ends; FLOW_TURNED:
- * yes, and f is about another value. 0: no.
+/* Did the statement mean something else? 0: no. FLOW_ENDED: yes, the chain ends; FLOW_TURNED: f is about another value.
  */
 static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before,
 		      const char *after, struct err *e)
@@ -228,10 +226,7 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	return FLOW_ENDED;
 }
 
-/*
- * A function of libc has copied the value, by way of a register that cannot be read: goes on at its source. enum next,
- * or -1.
- */
+/* A function of libc has copied the value, by way of a register that cannot be read. enum next, or -1. */
 static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_struct *r, const char *name, struct err *e)
 {
 	struct insn_loc from = f->l;
@@ -322,10 +317,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	else if (explain_insn(x, &r, code, &i, e)) {
 		got = -1;
 	} else if (insn_origin(&i, &f->l, &o), visibility_is_loader(&x->t.visibility, r.rip)) {
-		/*
-		 * the dynamic linker saves arguments of the call that it resolves; everything else is the program's own
-		 * data
-		 */
+		/* the dynamic linker saves arguments of the call that it resolves; all else is the program's data */
 		if (o.effect == INSN_COPIES && o.from[0].where == INSN_IN_REG) {
 			got = flow_take_origin(f, &r, &o, name);
 		} else {
