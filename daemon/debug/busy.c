@@ -15,7 +15,8 @@
 #define SHOW_AFTER_S 1.0
 #define SHOW_EVERY_S 0.25
 #define RETURN_S 0.7
-#define RETURN_KILLED_S 5 /* a new process comes from a checkpoint, or from the start */
+/* the replacement of a killed process starts at a checkpoint, or at the start */
+#define RETURN_KILLED_S 5
 
 void busy_init(struct debug *d, bool shown)
 {
@@ -47,7 +48,7 @@ bool busy_is_over(void *arg)
 	return b->stop || (b->until > 0 && clock_s() > b->until);
 }
 
-/* Asked in loops: most sessions need no clock for it. */
+/* Called in loops: most sessions need not read the clock for it. */
 static bool is_due(const struct busy *b)
 {
 	double now;
@@ -78,7 +79,7 @@ static void show_place(struct debug *d)
 	uint64_t at = cursor_event(&d->cursor), total = cursor_total(&d->cursor);
 	char text[64];
 
-	if (!total) /* nothing is replayed at the moment */
+	if (!total) /* nothing is being replayed */
 		return;
 	snprintf(text, sizeof(text), "event %llu of %llu", (unsigned long long)at, (unsigned long long)total);
 	busy_show(d, (double)at / (double)total, text);
@@ -93,13 +94,15 @@ bool busy_beat(void *arg)
 	return busy_is_over(d);
 }
 
-/* The user, or what was killed, has ended it: it is a matter of seconds. */
+/*
+ * Was the command ended by the user, or because a process was killed? Then going back should take a few seconds only.
+ */
 static bool is_short(const struct err *e)
 {
 	return e->kind == ERR_CANCELLED || e->kind == ERR_KILLED;
 }
 
-/* Has nothing been moved? */
+/* Has nothing moved? */
 static bool still_stands(struct debug *d, const struct err *e)
 {
 	struct err ignored;
@@ -114,7 +117,7 @@ static bool still_stands(struct debug *d, const struct err *e)
 	return !mark_take(&d->cursor, &here, &ignored) && mark_same(&d->busy.from, &here);
 }
 
-/* A checkpoint before event n. */
+/* Goes to a checkpoint before event n. */
 static int go_near(struct debug *d, uint64_t n, struct err *e)
 {
 	uint64_t at = nav_first(&d->nav);
@@ -147,8 +150,9 @@ int busy_return(struct debug *d, const struct err *e)
 
 	if (still_stands(d, e))
 		return is_short(e) ? 0 : -1;
-	/* What is asked without a step leaves the program where the debugger believes it to be, unless the user
-	 * insists. */
+	/*
+	 * A request other than a step leaves the program where the debugger believes it to be, unless the user insists.
+	 */
 	b->stop = false;
 	b->until = b->resumed && is_short(e) ? clock_s() + (e->kind == ERR_KILLED ? RETURN_KILLED_S : RETURN_S) : 0;
 	if (b->known)

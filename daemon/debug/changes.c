@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * changes.c: see changes.h. The newest come first, piece by piece of the way back, until there are enough: a run at
- * full speed with the bytes in debug registers tells which segments have changes, and each of those is entered for the
- * last ones in it.
+ * changes.c: see changes.h. The newest changes are found first, in one part of the timeline after the other, until
+ * there are enough: a run at full speed with the bytes in debug registers tells which segments have changes, and each
+ * of those is entered for its last ones.
  */
 #define LOG_DOMAIN "changes"
 #include "debug/changes.h"
@@ -37,7 +37,7 @@ struct changes {
 	struct debug *d;
 	uint64_t addr;
 	unsigned len;
-	struct change *v; /* SHOWN_MAX; the newest n are known, at its end */
+	struct change *v; /* SHOWN_MAX entries; the last n of them are the newest changes */
 	unsigned n;
 	bool more; /* there are earlier ones */
 };
@@ -50,7 +50,7 @@ static void look(const struct changes *c, struct bytes *b)
 	b->there = !trace_read(cursor_memory(&c->d->cursor), c->addr, b->v, c->len, &ignored);
 }
 
-/* What the debug registers watch, one after the other. */
+/* Concatenates the words that the debug registers watch. */
 static void join(const struct changes *c, const uint64_t *words, struct bytes *b)
 {
 	const struct group_slot *w = c->d->cursor.breaks.watch;
@@ -61,7 +61,7 @@ static void join(const struct changes *c, const uint64_t *words, struct bytes *b
 			memcpy(b->v + (w[i].addr - c->addr), &words[i], w[i].len);
 }
 
-/* Room for an older one. NULL: there are enough. */
+/* Adds an older change. NULL: there are enough. */
 static struct change *add(struct changes *c)
 {
 	if (c->n == SHOWN_MAX) {
@@ -71,7 +71,7 @@ static struct change *add(struct changes *c)
 	return &c->v[SHOWN_MAX - ++c->n];
 }
 
-/* The kth stop of the segment that it is in, which is after the statement. */
+/* Adds the change at the kth stop of the segment in which the cursor is; the cursor is then after the statement. */
 static int find_one(struct changes *c, uint64_t event, uint64_t k, struct err *e)
 {
 	struct cursor *t = &c->d->cursor;
@@ -91,7 +91,7 @@ static int find_one(struct changes *c, uint64_t event, uint64_t k, struct err *e
 	return 0;
 }
 
-/* Those up to stop k, one by one, from the last. */
+/* Adds the changes up to stop k, one by one, from the last one back. */
 static int find_each(struct changes *c, uint64_t event, uint64_t k, struct err *e)
 {
 	for (; k && c->n < SHOWN_MAX; k--) {
@@ -104,7 +104,7 @@ static int find_each(struct changes *c, uint64_t event, uint64_t k, struct err *
 	return 0;
 }
 
-/* In the segment that it is in, up to here, or to its end. */
+/* Adds the changes in the cursor's segment, up to the cursor, or to the segment's end. */
 static int find_inside(struct changes *c, bool to_end, struct err *e)
 {
 	struct segcur *in = &c->d->cursor.in;
@@ -135,7 +135,10 @@ static int find_inside(struct changes *c, bool to_end, struct err *e)
 	return r ? -1 : find_each(c, event, k, e);
 }
 
-/* Before event *to, in the piece of the way that ends there. */
+/*
+ * Adds the changes before event *to, in the part of the timeline that ends there; *to becomes the beginning of that
+ * part.
+ */
 static int find_before(struct changes *c, uint64_t *to, struct err *e)
 {
 	struct cursor *t = &c->d->cursor;
@@ -193,7 +196,7 @@ static bool is_chain(const struct changes *c, const struct bytes *start, const s
 	return !start || !start->there || same(start, next);
 }
 
-/* There are no earlier ones than those that are known. */
+/* Are all changes known, back to the start? */
 static bool is_from_start(const struct changes *c, uint64_t to)
 {
 	return !c->more && to <= nav_first(c->d->cursor.nav);
@@ -213,7 +216,7 @@ static int is_complete(struct changes *c, uint64_t to, const struct bytes *end, 
 	return is_chain(c, &start, end);
 }
 
-/* *end: what there is here. */
+/* *end: the bytes at the cursor's position. */
 static int collect(struct changes *c, const struct timeline_point *here, uint64_t *to, struct bytes *end, struct err *e)
 {
 	*to = here->event;
@@ -229,9 +232,9 @@ static int collect(struct changes *c, const struct timeline_point *here, uint64_
 }
 
 /*
- * With these breakpoints in the place of the debugger's. The processor may miss the hit of a debug register: the search
- * is repeated until the changes form a chain. If two searches in a row find as many, the kernel has changed the memory
- * in between, which causes no hit.
+ * With these breakpoints instead of the debugger's. The processor may miss the hit of a debug register: the search is
+ * repeated until the changes form a chain. If two searches in a row find as many, the kernel has changed the memory in
+ * between, which causes no hit.
  */
 static int find(struct changes *c, const struct timeline_point *here, struct buf *out, struct err *e)
 {

@@ -22,7 +22,7 @@ struct debug {
 	struct nav nav;
 	struct cursor cursor;
 	struct diversion diversion;
-	struct spoken spoken; /* by functions that were called */
+	struct spoken spoken; /* the output of functions that the debugger called */
 	uint64_t stdio; /* address of libc's _IO_2_1_stdout_; 0: not known */
 	struct session_state state; /* what outlives this process */
 	bool revived; /* processes of the session were killed and replaced, which the user is still to be told */
@@ -37,12 +37,12 @@ struct debug {
 	char *later; /* a command to be run by the next step */
 	struct buf said; /* the output of commands since the last prompt, for a user interface that did not get it */
 	int killed_by; /* the signal that ended the recorded process; 0: none did */
-	int told; /* the signal of the last stop; 0: it was for none */
+	int told; /* the signal of the last stop; 0: there was none */
 	struct thread_list thread_list; /* threads.h */
-	int selected; /* the thread that the user looks at, as the debugger calls it; 0: not known */
+	int selected; /* the thread that the user has selected, by the debugger's number; 0: not known */
 	bool signalled; /* the last stop was for a signal */
-	int signal; /* which, as the debugger numbers them */
-	bool chooses; /* the debugger has said which signals it delivers */
+	int signal; /* its number for the debugger */
+	bool chooses; /* the debugger has told which signals it delivers */
 	int passes; /* the signal that it delivers with this step or continue; 0: none */
 	bool jumped; /* a command has moved the program: the debugger is told by its next step */
 	bool elsewhere; /* the debugger sees the live program in a call of the recorder's; this process is before it */

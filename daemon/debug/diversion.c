@@ -9,7 +9,7 @@
 
 #define SLICE_NS 20000000u /* how often the user's interrupt is looked for */
 #define FLAGS_TRAPS 0x10100ull
-#define CALL_BELOW (1u << 20) /* of the stack pointer: room for what a call is given */
+#define CALL_BELOW (1u << 20) /* bytes below the stack pointer: room for the arguments of a call */
 
 bool diversion_is_on(const struct diversion *d)
 {
@@ -67,7 +67,7 @@ int diversion_in_call(struct diversion *d, const struct breaks *b, bool *yes, st
 	return 0;
 }
 
-/* A call that has returned is over: the debugger has put the stack pointer back. */
+/* If a call has returned, the debugger has restored the stack pointer: the call is over. */
 static void note_return(struct diversion *d)
 {
 	struct user_regs_struct r;
@@ -77,7 +77,7 @@ static void note_return(struct diversion *d)
 		d->calls = r.rsp <= d->entry;
 }
 
-/* What a call needs lies below the stack pointer, or was asked for by another call before it. */
+/* Data for a call is written below the stack pointer, or where an earlier call has allocated memory for it. */
 int diversion_write(struct diversion *d, uint64_t addr, const void *data, size_t len, struct err *e)
 {
 	if (trace_write(d->copy.pid, addr, data, len, e))
@@ -96,7 +96,7 @@ bool diversion_has_changes(struct diversion *d, bool elsewhere)
 						   !same_registers_all(&r, &d->start)));
 }
 
-/* What ends a program, if somebody sends it that; a copy has none of the program's handlers. */
+/* Does this signal end a program when it is sent? A copy has none of the program's handlers. */
 static bool ends(int sig)
 {
 	static const int those[] = {SIGHUP,  SIGINT,  SIGQUIT,	 SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
@@ -116,7 +116,7 @@ static bool is_fatal(const struct trace_stop *s)
 	return s->info.si_code <= 0 ? ends(sig) : sig == SIGTRAP || trace_is_fault(s);
 }
 
-/* A call returned to the stack, where nothing can be executed: that is how its end is noticed. */
+/* The call returned to the stack, where nothing can be executed: this fault tells that it has ended. */
 static int is_back(struct diversion *d, const struct breaks *b, bool *yes, struct err *e)
 {
 	struct user_regs_struct r;
@@ -129,7 +129,7 @@ static int is_back(struct diversion *d, const struct breaks *b, bool *yes, struc
 	return 0;
 }
 
-/* An int3 was executed. One that is not ours is the program's own, and its signal. */
+/* An int3 was executed. If it is not one of b's, it is the program's own, and its signal. */
 static int at_break(struct diversion *d, const struct breaks *b, struct stop *stop, struct err *e)
 {
 	int ours = breaks_hit(b, &d->copy, e);
@@ -138,8 +138,10 @@ static int at_break(struct diversion *d, const struct breaks *b, struct stop *st
 	return ours < 0 ? -1 : 0;
 }
 
-/* The recorder's handler lets a fault that the program has no handler for happen again, without one: it was told
- * already. */
+/*
+ * Is it a fault that was reported already? The recorder's handler lets a fault for which the program has no handler
+ * happen again.
+ */
 static bool is_again(struct diversion *d, const struct trace_stop *s)
 {
 	struct err ignored;
@@ -151,7 +153,7 @@ static bool is_again(struct diversion *d, const struct trace_stop *s)
 	return again;
 }
 
-/* stop->kind 0: it goes on, with *sig. */
+/* stop->kind 0: the copy goes on, with *sig. */
 static int judge(struct diversion *d, struct cursor *t, const struct trace_stop *s, int *sig, struct stop *stop,
 		 struct err *e)
 {

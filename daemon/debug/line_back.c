@@ -10,8 +10,9 @@
 #include "debug/debug.h"
 #include "timetravel/cursor_int.h"
 
-#define STEPS_IN 50 /* from the other line into this one: mostly it is one */
-#define FRAME 65536 /* bytes of the stack in which the frame and its caller's are, and no other thread's */
+#define STEPS_IN 50 /* from the other line into this one: mostly it is one step */
+/* bytes of the stack that contain the frame and its callers' frames, and no other thread's stack */
+#define FRAME 65536
 
 static int note_line(struct debug *d, struct err *e)
 {
@@ -63,8 +64,9 @@ static void stop_at_others(const struct lines *l, struct breaks *b, bool *any)
 }
 
 /*
- * From an instruction of another line to the first one that the rounds have: what the line has in front of those, the
- * debugger steps through, which looks for the line's beginning. 1: it is not known how one comes there.
+ * Goes from an instruction of another line to the first instruction that is part of the loop's rounds. Instructions of
+ * the line before those are left to the debugger, which steps and looks for the line's beginning. 1: the way is not
+ * known.
  */
 static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 {
@@ -87,7 +89,7 @@ static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 	return 1;
 }
 
-/* Goes back to the last stop of the debugger's own, or where the thread has come into the line. 1: neither. */
+/* Goes back to the debugger's own last stop, or to where the thread has entered the line. 1: neither. */
 static int back_to_other(struct debug *d, pid_t tid, struct breaks *others, struct stop *stop, struct err *e)
 {
 	struct cursor *t = &d->cursor;
@@ -116,7 +118,7 @@ static int back_to_other(struct debug *d, pid_t tid, struct breaks *others, stru
 	return t->tid == tid ? come_in(d, tid, stop, e) : 1;
 }
 
-/* 1: nothing is gained, and nothing has happened. */
+/* 1: not possible here, and nothing has happened. */
 static int back_far(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 {
 	struct cursor *t = &d->cursor;

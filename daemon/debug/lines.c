@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "debug/debug.h"
 
-#define DUE 128 /* steps: a line without a loop is over by then */
-#define ROUNDS 2 /* it goes round, as two rounds with the same instruction say */
+#define DUE 128 /* steps: a line without a loop ends before that */
+#define ROUNDS 2 /* rounds, by passes of the same instruction, after which it counts as a loop */
 
 void lines_fini(struct lines *l)
 {
@@ -26,7 +26,7 @@ static void add(struct lines *l, uint64_t len, uint64_t line)
 	l->v[l->n++] = (struct lines_range){lo, lo + len, (uint32_t)line};
 }
 
-/* The lengths of the instructions in the last range. */
+/* Reads the lengths of the instructions in the last range. */
 static int parse_insns(struct lines *l, const char *digits)
 {
 	const struct lines_range *r = &l->v[l->n - 1];

@@ -21,7 +21,7 @@ struct lines_range {
 struct lines {
 	struct lines_range *v; /* rising, no gaps */
 	unsigned n;
-	uint64_t *insn; /* where instructions are, rising; none: not known */
+	uint64_t *insn; /* addresses of the instructions, rising; none: not known */
 	unsigned insns;
 	/* The steps so far that stayed in one line, of the frame with stack pointer sp; those of deeper ones do not
 	 * count. */
@@ -30,7 +30,7 @@ struct lines {
 	unsigned steps, due;
 	uint64_t first; /* the PC of the first one */
 	bool crossed; /* there were events in between */
-	unsigned rounds, far_due; /* how often they came back to that */
+	unsigned rounds, far_due; /* how often they came back to that instruction */
 };
 
 struct debug;
@@ -41,22 +41,23 @@ struct debug;
 int lines_set(struct debug *d, const char *args, struct buf *out, struct err *e);
 /* The command is over. */
 void lines_fini(struct lines *l);
-/* A step has led beyond this event, to this state. */
+/* A step has gone back to this state, after this event. */
 void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp);
 /*
- * Have there been so many steps that it goes round? Then all from *range on, with that stack pointer or lower ones, is
- * to be left in one step. Asked again, it says so after as many steps more.
+ * Were there so many steps that the line must contain a loop? Then everything from *range on, with that stack pointer
+ * or a lower one, is to be left in one step. After an answer of true, it is false again until as many further steps
+ * were made.
  */
 bool lines_due(struct lines *l, struct lines_range *range, uint64_t *sp);
 /*
- * The same where each round has events: has it gone round? Then the last instruction of another line is to be found, of
- * the frame with stack pointer l->sp.
+ * The same where each round has events. Then the last instruction of another line is searched for, in the frame with
+ * stack pointer l->sp.
  */
 bool lines_far_due(struct lines *l);
-/* Is that an instruction of the line? */
+/* Does the instruction belong to the line? */
 bool lines_is_in(const struct lines *l, uint64_t pc);
 
-/* line_back.c: a step back of thread tid, or the rounds of a loop that GDB would go back through step by step. */
+/* line_back.c: a step back of thread tid, or back over the rounds of a loop that GDB would go through step by step. */
 struct stop;
 int lines_back_step(struct debug *d, int tid, struct stop *stop, struct err *e);
 

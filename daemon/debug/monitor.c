@@ -56,8 +56,8 @@ static int resolve(struct debug *d, const char *pos, struct timeline_point *p, s
 }
 
 /*
- * Where nothing of the program is to be seen after event n, it stands after a later one: then to what the thread
- * there showed last; one that has only begun there showed nothing.
+ * If nothing of the program is visible after event n, the program is at a visible state after a later event. Then goes
+ * to the state that the thread there showed last. A thread that has only begun there has shown none.
  */
 static int goto_before(struct debug *d, uint64_t n, struct err *e)
 {
@@ -134,7 +134,7 @@ static int go_to(struct debug *d, const char *args, struct buf *out, struct err 
 	return 0;
 }
 
-/* p NULL: e says why. */
+/* p NULL: e is set already. */
 static int go_to_point(struct debug *d, const struct bookmark *p, struct err *e)
 {
 	if (!p)
@@ -209,7 +209,7 @@ static int delete_bookmarks(struct debug *d, const char *args, struct buf *out, 
 	return session_state_write(&d->state, e);
 }
 
-/* The step after it shows where the program still stands. */
+/* The step after it shows that the program has not moved. */
 static int no_live(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	d->jumped = true;
@@ -223,7 +223,7 @@ static int bookmarks(struct debug *d, const char *args, struct buf *out, struct 
 	return 0;
 }
 
-/* What takes long runs as a step of the debugger's: only then does it pass an interrupt on. */
+/* Commands that take long run during a step: only then does the debugger pass on an interrupt. */
 static int later(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	free(d->later);
@@ -238,7 +238,7 @@ static int said(struct debug *d, const char *args, struct buf *out, struct err *
 	return 0;
 }
 
-/* What the user is to be told of the end of history, once. */
+/* What the user is told about the end of history, once. */
 static const char *const history_end_texts[] = {
 	[HISTORY_END_EXACT] = "",
 	[HISTORY_END_ALIKE] = "fred: the exact state of the live program could not be reached again; history ends at "
@@ -250,7 +250,7 @@ static const char *const history_end_texts[] = {
 static int prompt(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	d->selected = (int)strtol(args, NULL, 10);
-	free(steal_ptr(&d->later)); /* its command was given up before it began */
+	free(steal_ptr(&d->later)); /* the debugger's command was given up before it began */
 	lines_fini(&d->lines);
 	watched_prompt(&d->watched);
 	d->over = false;

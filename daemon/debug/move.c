@@ -32,7 +32,7 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 	};
 }
 
-/* Runs the monitor command that was put off (d->later). Its text, or the reason why it failed, goes to the user. */
+/* Runs the monitor command in d->later. Its output, or its error, is shown to the user. */
 static void run_later(struct debug *d)
 {
 	cleanup_free char *command = steal_ptr(&d->later);
@@ -127,7 +127,7 @@ static int go_no_earlier_than(struct debug *d, uint64_t n, struct err *e)
 }
 
 /*
- * If the replay has diverged: goes to the last event before that, which becomes the end of what can be shown. -1: it
+ * If the replay has diverged: goes to the last event before that, which becomes the end of what can be shown. 0; -1: it
  * has not diverged.
  */
 static int stay_true(struct debug *d, struct stop *stop)
@@ -240,8 +240,8 @@ int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, s
 	if (stop.kind == STOP_STEP && out->tid != stepped)
 		out->why = RSP_ELSEWHERE;
 	/*
-	 * the user's selection before this command does not count any more; a command that consists of one resume may
-	 * end without a prompt
+	 * the thread that the user had selected before this command does not count any more; a command that consists of
+	 * one resume may end without a prompt
 	 */
 	if (how == RSP_CONTINUE || how == RSP_STEP)
 		d->selected = 0;

@@ -31,7 +31,7 @@
 
 #define STDIO "_IO_2_1_stdout_"
 
-/* A stopped thread as the debugger sees it. */
+/* A stopped thread, by the debugger's number. */
 static struct trace *thread_of(struct debug *d, int tid, struct err *e)
 {
 	if (diversion_is_on(&d->diversion) && tid == d->cursor.tid)
@@ -46,7 +46,7 @@ static int get_regs(struct debug *d, int id, struct rsp_regs *r, struct err *e)
 
 	if (!t || regs_get(t, r, e))
 		return -1;
-	/* others wait their turn; it may wait for a handler of signals that is called next */
+	/* other threads wait for their turn; this one may wait for a signal handler that is called next */
 	if (tid != d->cursor.tid || visibility_is_call_of_handler(&d->cursor.visibility, r->r.rip))
 		shim_frames_find(&d->cursor.shim_frames, &d->cursor.visibility, t->pid, &r->r);
 	return 0;
@@ -107,7 +107,10 @@ static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, b
 	return regs_set_point(&d->cursor.breaks, p, addr, len, on, c, debug_memory(d));
 }
 
-/* To a function that the debugger calls: it may have a handler, or die. What is recorded has had its signals. */
+/*
+ * For a function that the debugger calls: it may have a handler for the signal, or be ended by it. Recorded code has
+ * had its signals.
+ */
 static void set_signal(void *arg, int id, int sig)
 {
 	struct debug *d = arg;
@@ -154,8 +157,8 @@ static int restart(void *arg, const char *args, struct rsp_stop *out, struct err
 {
 	struct debug *d = arg;
 
-	(void)args; /* whatever program and arguments are named: they are the recorded ones */
-	/* the debugger counts on its breakpoints being gone with the program */
+	(void)args; /* whatever program and arguments the debugger names, the recorded ones are run */
+	/* the debugger expects its breakpoints to disappear with the program */
 	breaks_fini(&d->cursor.breaks);
 	busy_begin(d, true);
 	if (debug_goto(d, "start", e) && busy_return(d, e))
@@ -260,7 +263,7 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 	r = rsp_serve(&d->conn, &ops, d, &first, e);
 	buf_fini(&d->conn.in);
 	close(fd);
-	/* those of a debugger that died; one that left has taken them with it */
+	/* the breakpoints of a debugger that was killed; one that detached has removed them */
 	breaks_fini(&d->cursor.breaks);
 	return r;
 }
@@ -278,7 +281,10 @@ static int tell_host_files(const struct debug *d, const char *path, struct err *
 	return recorded_files_link_all(d->rec, (const uint32_t[]){d->process, d->nav.t.root}, 2, own, e);
 }
 
-/* One debugger; or with `stay` one after the other, each where the one before left, as long as the client listens. */
+/*
+ * Serves one debugger; or, with `stay`, one after the other, each at the position where the one before left, as long as
+ * the client listens.
+ */
 static int serve(struct debug *d, const char *socket_path, bool stay, struct err *e)
 {
 	int fd = connect_client(socket_path, e), r;
@@ -323,7 +329,7 @@ static int set_live(struct rec *rec, const struct thread_snapshot *p, struct err
 				: err_set(e, ERR_USAGE, "thread %d has not reached its first event yet", (int)p->tid);
 }
 
-/* The image that the request means; with the snapshot of a live program, the image of that program. 0: e is set. */
+/* The image that the request means: with the snapshot of a live program, that program's. 0: e is set. */
 static uint32_t choose(struct debug *d, const json_t *params, struct thread_snapshot *p, struct err *e)
 {
 	const char *live = json_string_value(json_object_get(params, "live"));
@@ -339,7 +345,7 @@ static uint32_t choose(struct debug *d, const json_t *params, struct thread_snap
 	return process;
 }
 
-/* Where the live program stands, where the session left it, or where the user wants to begin. */
+/* Goes to where the live program stands, where the session was left, or where the user wants to begin. */
 static int begin(struct debug *d, const json_t *params, const struct thread_snapshot *live, struct err *e)
 {
 	const char *at = json_string_value(json_object_get(params, "at"));

@@ -21,7 +21,7 @@ static int read_of(struct debug *d, const char *name, struct buf *out, struct er
 	return read_file(path, out, e);
 }
 
-/* What the recorder and the replay have mapped for themselves. */
+/* Is it a mapping of the recorder's or the replay's own? */
 static bool is_ours(const char *line)
 {
 	unsigned long long first;
@@ -29,7 +29,7 @@ static bool is_ours(const char *line)
 	return sscanf(line, "%llx-", &first) == 1 && first >= SHIM_OWN_ADDR && first < SHIM_OWN_END_ADDR;
 }
 
-/* Where a file really was of which this is the recording's copy; NULL: it is none. */
+/* The original path of the file of which this is the recording's copy; NULL: it is no copy. */
 static const char *real_name(const struct rec_files *l, const char *name)
 {
 	const char *file = strrchr(name, '/');
@@ -51,7 +51,7 @@ static void add_line(const char *line, const char *root, const struct rec_files 
 		 real ? real : name + (!strncmp(name, root, skip) ? skip : 0));
 }
 
-/* Files by the names that the program knew: neither a root of its own nor the recording's copy is one. */
+/* Shows files by the names that the program knew, not by those in a replay's root or of the recording's copies. */
 static int add_maps(struct debug *d, struct buf *out, struct err *e)
 {
 	cleanup_buf struct buf text = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* proc.h: what the kernel would tell of the recorded process, for a debugger's commands (cli/gdb/core.py). */
+/* proc.h: what /proc would show of the recorded process, for a debugger's commands (cli/gdb/core.py). */
 #ifndef FRED_DEBUG_PROC_H
 #define FRED_DEBUG_PROC_H
 

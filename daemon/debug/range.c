@@ -9,10 +9,10 @@
 #include "timetravel/cursor_int.h"
 
 #define BYTES_MAX 4096u
-#define STEPS_FIRST 3 /* a line is often over by then */
-#define STEPS_ASK 64 /* whether the user wants to stop */
+#define STEPS_FIRST 3 /* single steps at first: a line is often over by then */
+#define STEPS_ASK 64 /* steps between two checks of whether the user wants to stop */
 
-/* A jump to an address that the instruction itself has: by opcode. */
+/* Decodes a jump with a target in the instruction itself. */
 static bool jump_target(const uint8_t *code, unsigned len, uint64_t next, uint64_t *to)
 {
 	const uint8_t *p = code, *end = code + len;
@@ -52,7 +52,7 @@ static bool is_start(const struct starts *s, uint64_t off)
 	return s->v[off / 8] >> off % 8 & 1;
 }
 
-/* One instruction's ways out. *target: it is in the range, and must be where an instruction begins. */
+/* Adds the ways out of one instruction. *target: an address in the range, at which an instruction must begin. */
 static bool add_ways(struct step_range *r, const uint8_t *code, unsigned len, uint64_t pc, enum insn_kind kind,
 		     uint64_t *target)
 {
@@ -122,7 +122,7 @@ static bool is_way(const struct step_range *r, uint64_t pc)
 	return false;
 }
 
-/* Is it still in the range, with nothing to be told? 1, 0 or -1. */
+/* Is the thread still in the range, without anything to report? 1, 0 or -1. */
 static int is_within(struct debug *d, pid_t tid, const struct step_range *r, const struct stop *stop, uint64_t *pc,
 		     struct err *e)
 {
@@ -161,7 +161,7 @@ static bool has_called(struct debug *d, pid_t tid, const struct step_range *r, c
 	       *ret - before->rip <= CALL_MAX && *ret >= r->lo && *ret < r->hi && !breaks_has(&t->breaks, *ret);
 }
 
-/* On to a return to ret, as far as it gets. */
+/* Goes on to a return to ret, or to what stops it before. */
 static int run_on(struct cursor *t, pid_t tid, uint64_t ret, struct stop *stop, struct err *e)
 {
 	int r = cursor_run_within(t, tid, &ret, 1, stop, e);
@@ -187,7 +187,7 @@ static int go_through(struct cursor *t, pid_t tid, uint64_t ret, uint64_t sp, st
 			return 0;
 		}
 		if (stop->kind == STOP_BREAK && regs.rip == ret)
-			stop->kind = STOP_STEP; /* it is nobody else's */
+			stop->kind = STOP_STEP; /* no other breakpoint is there */
 		if (stop->kind != STOP_STEP && stop->kind != STOP_LIBRARY)
 			return 0;
 	} while (t->tid != cursor_now(t, tid) || regs.rip != ret || regs.rsp < sp);
@@ -196,7 +196,8 @@ static int go_through(struct cursor *t, pid_t tid, uint64_t ret, uint64_t sp, st
 
 static int step_over(struct debug *d, pid_t tid, const struct step_range *r, struct stop *stop, struct err *e)
 {
-	bool over = d->over && !d->watched.conditions.n; /* the debugger is to be told of a stop in a call twice */
+	/* with conditions, the debugger may have to be told twice of a stop in a call */
+	bool over = d->over && !d->watched.conditions.n;
 	struct cursor *t = &d->cursor;
 	struct user_regs_struct before = {0};
 	uint64_t ret;

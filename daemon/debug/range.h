@@ -18,14 +18,14 @@
 struct step_range {
 	uint64_t lo, hi; /* equal: there is none */
 	/*
-	 * Targets of jumps out of the range, and the instructions in it of which it is not known where they lead:
-	 * calls, returns, other jumps and system calls.
+	 * Targets of jumps out of the range, and instructions in it with unknown targets: calls, returns, other jumps
+	 * and system calls.
 	 */
 	uint64_t way[RANGE_WAYS];
 	unsigned ways;
 };
 
-/* code: that of the range. false: the ways out are not known. */
+/* code: the bytes of the range. false: the ways out are not known. */
 bool range_learn(struct step_range *r, const uint8_t *code);
 
 struct debug;

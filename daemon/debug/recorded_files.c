@@ -14,7 +14,7 @@
 
 #define DELETED " (deleted)"
 
-/* The recorder knows what the dynamic linker opened in a dlopen by its real name alone. */
+/* Of libraries that the dynamic linker opened in a dlopen, the recorder knows only the real names. */
 static bool is_link_to(const char *path, const char *name, size_t len)
 {
 	cleanup_free char *real = realpath(path, NULL);

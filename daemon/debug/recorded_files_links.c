@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorded_files_links.c: see recorded_files.h, recorded_files_link_all. A library has up to three names: as the
- * dynamic linker opened it, where it really was, and, if the program opened it later, a link in that folder: by its
- * DT_SONAME.
+ * recorded_files_links.c: see recorded_files.h, recorded_files_link_all. A library has up to three names: the one by
+ * which the dynamic linker opened it, the real path and, if the program opened it later, its DT_SONAME, as a link in
+ * the same folder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #define DELETED " (deleted)"
 
-/* Does it lead out of the root? */
+/* Does the path lead out of the root? */
 static bool leads_out(const char *path)
 {
 	int depth = 0;
@@ -36,7 +36,10 @@ static bool leads_out(const char *path)
 	return depth < 0;
 }
 
-/* What cannot be there, as a file in the place of a folder, is left out: the debugger says what it misses. */
+/*
+ * A link that cannot be made, such as one where a folder would be needed in place of a file, is left out: the debugger
+ * tells what it does not find.
+ */
 static int link_at(const char *dir, const char *path, const char *copy, struct err *e)
 {
 	cleanup_free char *at = str_fmt("%s/%s", dir, path), *folder = path_dir(at);
@@ -64,7 +67,7 @@ static char *soname_in(Elf *elf, Elf_Scn *scn)
 	return NULL;
 }
 
-/* malloc'd; NULL: it has none, or is no library. */
+/* malloc'd; NULL: the file has none, or is no library. */
 static char *soname_of(int fd)
 {
 	char *name = NULL;

@@ -97,7 +97,7 @@ static void describe(const struct watch_result *r, struct buf *out)
 		buf_addf(out, "(there may be later ones: --last looks for them)\n");
 }
 
-/* Before the instruction, or before the call in which it was made. */
+/* Goes to the state before the instruction, or before the call in which the transition was made. */
 static int go_there(struct debug *d, const struct watch_result *r, struct buf *out, struct err *e)
 {
 	if (!r->at.pc)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * revive.h: processes of a session that were killed, by somebody or by the kernel for lack of memory. The recording has
- * everything that is needed to make them again: new processes replace them, in the state that the debugger was told
- * last.
+ * revive.h: replaces processes of a session that were killed, by somebody or by the kernel for lack of memory. The
+ * recording has everything that is needed to make new ones in the state that the debugger was told last.
  */
 #ifndef FRED_DEBUG_REVIVE_H
 #define FRED_DEBUG_REVIVE_H

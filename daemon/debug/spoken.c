@@ -16,10 +16,10 @@
 #include "replay/segment.h"
 
 #define WRITE_BASE 32u /* in struct _IO_FILE; after it _IO_write_ptr */
-#define NAME_BELOW 8192u /* of the stack pointer: what a call is given lies above it */
-#define TEXT_MAX (1u << 20) /* of one call: more is not shown */
+#define NAME_BELOW 8192u /* bytes below the stack pointer: arguments of a call are above that */
+#define TEXT_MAX (1u << 20) /* the most that is shown of one call's output */
 
-/* Adds what stdio holds. */
+/* Adds the text in stdio's buffer. */
 static void add_held(pid_t pid, uint64_t out, struct buf *b)
 {
 	cleanup_free char *data = NULL;
@@ -109,7 +109,7 @@ static bool begins_with(const struct buf *b, const struct buf *start)
 	return b->len >= start->len && (!start->len || !memcmp(b->data, start->data, start->len));
 }
 
-/* What was written, without what stdio held before it; and what it holds now. */
+/* The text that was written, without what stdio's buffer held before it, and with what it holds now. */
 static void add_out(const struct spoken *s, const struct buf *written, const struct buf *now, struct buf *text)
 {
 	size_t skip = begins_with(now, &s->held) ? s->held.len : 0;

@@ -19,7 +19,7 @@ void threads_init(struct debug *d)
 		thread_list_add(&d->thread_list, v[i].process, v[i].ordinal, v[i].tid, v[i].first);
 }
 
-/* As it is known by. One that is on no log is taken up. */
+/* The thread's entry. A thread that is in no log is added. */
 static const struct thread_list_entry *known(struct debug *d, uint32_t ordinal, pid_t tid)
 {
 	pid_t shown = target_shown_tid(&d->nav.t, ordinal, tid);
@@ -55,7 +55,7 @@ pid_t threads_tid(const struct debug *d, int id)
 	const struct thread_list_entry *t = thread_list_by_id(&d->thread_list, id);
 	pid_t tid = t && t->process ? target_tid(&d->nav.t, t->ordinal) : 0;
 
-	/* one that has stopped is there, also before the recorder has counted it and after its last event */
+	/* a thread that has stopped exists, even before the recorder has counted it and after its last event */
 	if (!tid && t && t->process && has_stopped(d, t))
 		return d->cursor.tid;
 	return tid && thread_list_find(&d->thread_list, t->ordinal, target_shown_tid(&d->nav.t, t->ordinal, tid)) == t

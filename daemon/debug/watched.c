@@ -54,7 +54,7 @@ int watched_set(struct watched *w, const char *args, struct err *e)
 	for (size_t i = 0; i < words.n && !r; i++)
 		r = add(w, words.s[i], e);
 	if (r)
-		watched_fini(w); /* the debugger evaluates them then */
+		watched_fini(w); /* then the debugger evaluates them */
 	w->before = xcalloc(w->conditions.n + 1, sizeof(w->before[0]));
 	return r;
 }
@@ -104,8 +104,8 @@ static bool is_alone(const struct watched *w, const struct watch_condition *c)
 }
 
 /*
- * Of a condition that reads variables of a frame: they may be another frame's now, elsewhere. What was read there goes
- * to where the same is read now.
+ * For a condition that reads variables of a frame, which may now be another frame, elsewhere: moves what was read to
+ * where the same variables are read now.
  */
 static bool move_reads(const struct watch_condition *c, const struct watched_state *now, struct watch_reads *shown)
 {
@@ -133,8 +133,8 @@ static bool add_word(struct watch_reads *shown, const struct watch_condition *c)
 }
 
 /*
- * What the debugger is shown first. false: there is nothing at which the condition is false. Of an object of several
- * words the others are shown as they are, if that may be.
+ * Chooses what the debugger is shown first. false: no state is known in which the condition is false. The other words
+ * of an object are shown as they are, if possible.
  */
 static bool choose(struct watched *w, const struct watch_condition *c, const struct watched_state *now)
 {
@@ -155,8 +155,10 @@ static bool choose(struct watched *w, const struct watch_condition *c, const str
 	       (move_reads(c, now, shown) && !watch_condition_is_true_over(c, now->pid, now->regs, shown));
 }
 
-/* Has a word of the object of `met` changed since the debugger has seen it? All are taken to be seen now, but those of
- * several objects. */
+/*
+ * Has a word of the object of `met` changed since the debugger has seen it? From now on, all count as seen, except
+ * words of several objects.
+ */
 static bool is_stale(struct watched *w, const struct watch_condition *met)
 {
 	bool stale = false;

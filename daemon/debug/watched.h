@@ -19,21 +19,23 @@ struct watched_state {
 
 struct watched {
 	struct watch_conditions conditions;
-	uint8_t (*before)[8]; /* by condition: the word where the program was resumed */
+	uint8_t (*before)[8]; /* by condition: the word's value where the program was resumed */
 	bool on; /* the program stands at `stop`, and the debugger sees `shown` instead of what is in memory */
 	struct rsp_stop stop;
 	struct watch_reads shown;
 };
 
 void watched_fini(struct watched *w);
-/* monitor watch-conditions [ADDRESS:LENGTH:CODE]...: all that there are; numbers and GDB's listing of the code in
- * hexadecimal. */
+/*
+ * monitor watch-conditions [ADDRESS:LENGTH:CODE]...: replaces all conditions; numbers and GDB's listing of the code in
+ * hexadecimal.
+ */
 int watched_set(struct watched *w, const char *args, struct err *e);
-/* The debugger resumes: true: *stop is what it is told, and nothing moves. pid: the program's memory. */
+/* The debugger resumes. true: *stop is the answer, and nothing moves. pid: the program's memory. */
 bool watched_resume(struct watched *w, enum rsp_resume how, pid_t pid, struct rsp_stop *stop);
-/* It has stopped in this state. goes_on: if that is no stop of a watchpoint, the debugger resumes. */
+/* The program has stopped in this state. goes_on: the debugger resumes, unless this is a stop of a watchpoint. */
 void watched_stop(struct watched *w, const struct watched_state *now, const struct rsp_stop *stop, bool goes_on);
-/* data: what is in memory from addr on; it becomes what the debugger is to see. */
+/* data: the contents of memory from addr on; becomes what the debugger is to see. */
 void watched_show(const struct watched *w, uint64_t addr, void *data, size_t len);
 /* The debugger has shown its prompt here after all: it now sees what is in memory. */
 void watched_prompt(struct watched *w);

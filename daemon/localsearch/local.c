@@ -21,8 +21,8 @@
 #define SETTLE_ENOUGH 3
 #define RAW_LIMIT 200000 /* hits or steps before the search goes by time once more */
 #define TRIES 3 /* of the whole search, if what is found is not the transition */
-#define STRETCHES 16 /* of a segment that begins bad, in which some states are looked at */
-/* For a look at what comes after. */
+#define STRETCHES 16 /* parts of a segment that begins bad, in each of which some states are examined */
+/* time for the search for later transitions */
 #define LASTING_NS 1000000000u
 
 /* One probe by time: a copy runs for cpu_ns. */
@@ -40,7 +40,7 @@ static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, en
 	return local_judge_copy(l, &copy, how, good, v, e);
 }
 
-/* Doubling runs from *run on until one ends bad: *span is how long that one took. */
+/* Makes runs that double in length, beginning with *run, until one ends bad: *span is how long that one took. */
 static int double_up(struct local *l, uint64_t run, uint64_t *span, enum local_verdict *v, struct err *e)
 {
 	bool good = true;
@@ -56,8 +56,8 @@ static int double_up(struct local *l, uint64_t run, uint64_t *span, enum local_v
 }
 
 /*
- * Halves the span; afterwards *sure says whether the last run from the present left end ended bad
- * within it. After a good run it is an estimate only, since starting a copy takes CPU time too.
+ * Halves the span. Afterwards *sure tells whether the last run from the present left end ended bad within it. After a
+ * good run the span is only an estimate, since starting a copy takes CPU time as well.
  */
 static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure, enum local_verdict *v, struct err *e)
 {
@@ -78,7 +78,7 @@ static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure
 	return 0;
 }
 
-/* Moves the left end so far that what is left until a bad state takes about settle_ns. */
+/* Moves the left end so far that a bad state follows after about settle_ns. */
 static int narrow(struct local *l, uint64_t settle_ns, enum local_verdict *v, struct err *e)
 {
 	uint64_t span = 0, run = FIRST_RUN_NS;
@@ -116,7 +116,7 @@ static uint64_t settle_ns(const struct local *l)
 				       : or_default(l->p->settle_steps_ns, SETTLE_STEPS_NS);
 }
 
-/* By guessed words; a guess that proves wrong is dropped and leaves the left end where it was. */
+/* Searches with guessed words. A guess that proves wrong is dropped, and the left end is where it was. */
 static int by_guess(struct local *l, uint64_t cpu_ns, uint64_t limit, enum local_verdict *v, struct err *e)
 {
 	if (!l->guess.n && local_guess(l, cpu_ns, v, e))
@@ -124,7 +124,7 @@ static int by_guess(struct local *l, uint64_t cpu_ns, uint64_t limit, enum local
 	return l->guess.n ? local_guided(l, limit, v, e) : 0;
 }
 
-/* What is left is short: through it hit by hit, or instruction by instruction. */
+/* The rest is short: searches hit by hit, or instruction by instruction. */
 static int settle(struct local *l, enum local_verdict *v, struct err *e)
 {
 	if ((l->guess.n || !local_watchable(l)) && by_guess(l, l->span_ns + l->span_ns / 4, RAW_LIMIT, v, e))
@@ -165,7 +165,7 @@ static int search(struct local *l, struct err *e)
 	while (again == 1) {
 		if (search_once(l, e))
 			return -1;
-		if (before) { /* it is of a later one */
+		if (before) { /* it belongs to a later change */
 			l->r->later_evaluations += l->r->evaluations - before;
 			l->r->gaps = first.gaps;
 			l->r->branches = first.branches;
@@ -182,7 +182,7 @@ static int search(struct local *l, struct err *e)
 	return again;
 }
 
-/* From change to change to the nth transition. bad: the first state is. */
+/* Goes from change to change to the nth transition. bad: the first state is bad. */
 static int search_nth(struct local *l, bool bad, struct err *e)
 {
 	enum local_verdict v = LOCAL_NOT_YET;
@@ -210,8 +210,8 @@ static int search_nth(struct local *l, bool bad, struct err *e)
 }
 
 /*
- * The segment begins with a bad state: is there a good one, and a bad one after it? Where it is not known what the
- * expression reads, some states of each stretch are looked at.
+ * The segment begins with a bad state: is there a good one, followed by a bad one? If it is not known what the
+ * expression reads, some states of each part are examined.
  */
 static int begin_bad(struct local *l, struct err *e)
 {
@@ -232,7 +232,7 @@ static int begin_bad(struct local *l, struct err *e)
 	return again == 1 ? search(l, e) : again;
 }
 
-/* Hands the final state and the original over to the caller. */
+/* Gives the final state and the original to the caller. */
 static int finish(struct local *l, struct trace *t, struct err *e)
 {
 	struct trace_local_result *r = l->r;
@@ -274,7 +274,7 @@ static int give_up(struct local *l, struct trace *t)
 	return -1;
 }
 
-/* A copy goes on: the beginning is needed again. */
+/* Lets a copy go on, so that the beginning stays available. */
 static int leave_begin(struct local *l, struct err *e)
 {
 	struct trace copy;
@@ -304,8 +304,8 @@ static int begin(struct local *l, struct err *e)
 }
 
 /*
- * Is it what it is said to be? A processor may miss a hit of a debug register (local_last.c), so that a later change is
- * taken for the transition. 1: it is not, and the search is to be made again.
+ * Is the result the transition? A processor may miss a hit of a debug register (local_last.c), so that a later change
+ * is taken for it. 1: it is not, and the search has to be repeated.
  */
 static int verify(struct local *l, struct trace *begin, bool last_try, struct err *e)
 {
@@ -314,7 +314,7 @@ static int verify(struct local *l, struct trace *begin, bool last_try, struct er
 
 	if (local_statement(l, begin, &contradicts, e))
 		return -1;
-	if (contradicts) { /* each time, if a string instruction is in the middle of its work */
+	if (contradicts) { /* if a string instruction is in progress, this is so each time */
 		log_warn("it was bad before the transition, too");
 		if (!last_try)
 			return 1;

@@ -88,8 +88,8 @@ enum trace_local_outcome {
 
 /*
  * Where in the segment a state is, so that it can be reached again, and passes of an address on the way be counted:
- * from the beginning of the segment over so many gaps (code that cannot be walked), then to before the nth branch (0:
- * none), then so many changes of the words, or instructions.
+ * from the beginning of the segment over this many gaps (code that cannot be walked), then to before the nth branch (0:
+ * none), then this many changes of the words, or instructions.
  */
 struct trace_local_place {
 	bool known;
@@ -123,8 +123,10 @@ struct trace_local_result {
 		turn_hits; /* FOUND: the instruction, at its turn_hits-th execution in the segment; 0, 0: not known */
 	struct trace_local_statement statement; /* FOUND, with ops->line and without params.nth */
 	uint64_t hits, steps, evaluations, forks;
-	/* How many were bisected: stretches of code that can be walked, branches in one, instructions between two of
-	 * them; 0: none. */
+	/*
+	 * How many were bisected: gaps, branches in one part that can be walked, instructions between two branches; 0:
+	 * none.
+	 */
 	uint64_t gaps, branches, instructions;
 	uint64_t later_evaluations; /* how many of the evaluations were for later transitions, or to confirm this one */
 	uint64_t evaluate_ns, fork_ns, run_ns, total_ns; /* wall */

@@ -30,7 +30,7 @@ static void adopt_at(struct local *l, const struct trace *copy, const struct tra
 	l->place = place;
 }
 
-/* Of a state on the way of the bisection. */
+/* The place of a state in the bisection. */
 static struct trace_local_place place_of(const struct counting *c, uint64_t number)
 {
 	struct trace_local_place p = c->base;
@@ -40,8 +40,8 @@ static struct trace_local_place place_of(const struct counting *c, uint64_t numb
 }
 
 /*
- * Bisects until one unit is left. move brings a copy of the left end forward by so many units; *missed when it did not
- * come there. 1: it was given up.
+ * Bisects until one unit is left. move moves a copy of the left end forward by that many units; *missed: it did not get
+ * there. 1: given up.
  */
 static int halve(struct counting *c,
 		 int (*move)(struct counting *c, struct trace *copy, uint64_t units, bool *missed, struct err *e),
@@ -75,7 +75,7 @@ static int halve(struct counting *c,
 	return 0;
 }
 
-/* A copy has crossed code that cannot be walked, or has reached it: is the expression bad there? */
+/* A copy has crossed code that cannot be walked, or has reached such code: is the expression bad there? */
 static int look_where_it_left(struct local *l, struct trace *copy, bool *bad, struct trace_words *words, struct err *e)
 {
 	if (!local_same_words(l, &l->left, copy))
@@ -132,7 +132,7 @@ int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct tr
 	if (l->p->end_break) {
 		if (trace_get_pc(copy, &pc, e))
 			return -1;
-		here = pc == l->p->end_break; /* where it stands has been counted, and is counted again */
+		here = pc == l->p->end_break; /* the branch at which it stands has been counted, and is counted again */
 		w->ask.places = 1;
 		w->ask.place[0] = l->p->end_break;
 		w->ask.nth = l->p->end_hits - copy->passes + here;
@@ -143,7 +143,7 @@ int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct tr
 	return r;
 }
 
-/* The left end stands before its first branch already, unless it is where it began. */
+/* The left end stands before its first branch, unless it is still at the beginning. */
 static int move_branches(struct counting *c, struct trace *copy, uint64_t units, bool *missed, struct err *e)
 {
 	struct trace_walk w;
@@ -156,12 +156,12 @@ static int move_branches(struct counting *c, struct trace *copy, uint64_t units,
 
 enum counted {
 	COUNTED_END, /* up to the segment's end */
-	COUNTED_BAD, /* up to where the code cannot be translated; it is bad there */
-	COUNTED_GOOD, /* the same, but good: the left end is there */
+	COUNTED_BAD, /* up to code that cannot be translated; it is bad there */
+	COUNTED_GOOD, /* the same, but good there: the left end is at that place */
 	COUNTED_NOT,
 };
 
-/* Counts the branches that are left, to c->end. enum counted, or -1. */
+/* Counts the branches after the left end, to c->end. enum counted, or -1. */
 static int count_branches(struct counting *c, struct err *e)
 {
 	struct local *l = c->l;
@@ -189,7 +189,7 @@ static int count_branches(struct counting *c, struct err *e)
 		 : r == WALK_LEFT ? "to untranslated code at"
 				  : "lost from",
 		 (unsigned long long)(r == WALK_LEFT ? w.ask.at : w.ask.pc));
-	if (r == WALK_LEFT && !bad) { /* the place of the gap that is to be gone over next */
+	if (r == WALK_LEFT && !bad) { /* the place of the next gap */
 		adopt_at(l, &copy, &words, (struct trace_local_place){l->place.known, l->place.gaps});
 		return COUNTED_GOOD;
 	}
@@ -199,7 +199,7 @@ static int count_branches(struct counting *c, struct err *e)
 	return !w.ask.branches_at ? COUNTED_NOT : ended ? COUNTED_END : r == WALK_LEFT ? COUNTED_BAD : COUNTED_NOT;
 }
 
-/* Natively to pc, with this stack pointer. 1: it does not come there. */
+/* Runs natively to pc with this stack pointer. 1: it does not get there. */
 static int run_to(struct local *l, struct trace *t, uint64_t pc, uint64_t sp, struct err *e)
 {
 	struct user_regs_struct regs;
@@ -224,7 +224,7 @@ static int run_to(struct local *l, struct trace *t, uint64_t pc, uint64_t sp, st
 
 /* ---- instructions ---- */
 
-/* Each instruction counts, whatever it changes. */
+/* Each instruction counts, whether it changes anything or not. */
 static int step_on(struct local *l, struct trace *t, uint64_t units, uint64_t *done, enum local_move *how,
 		   struct err *e)
 {
@@ -248,7 +248,7 @@ static int move_steps(struct counting *c, struct trace *copy, uint64_t units, bo
 	return 0;
 }
 
-/* How many instructions there are until one before c->end_pc, or to the segment's end. 1: too many. */
+/* Counts the instructions up to the one before c->end_pc, or to the segment's end. 1: too many. */
 static int count_steps(struct counting *c, uint64_t *n, struct err *e)
 {
 	struct local *l = c->l;
@@ -270,7 +270,7 @@ static int count_steps(struct counting *c, uint64_t *n, struct err *e)
 	return r ? -1 : *n == STEPS_MAX || how == LOCAL_EXITED;
 }
 
-/* From the left end it is one instruction to a state that was evaluated as bad: that is the answer. */
+/* One instruction leads from the left end to a state that was evaluated as bad: that is the transition. */
 static int last_step(struct local *l, enum local_verdict *v, struct err *e)
 {
 	enum local_move how;
@@ -285,7 +285,9 @@ static int last_step(struct local *l, enum local_verdict *v, struct err *e)
 	return 0;
 }
 
-/* What is left lies between two branches: the instructions are bisected, unless the first change of the words is it. */
+/*
+ * The rest lies between two branches: bisects the instructions, unless the first change of the words is the transition.
+ */
 static int last_unit(struct counting *c, enum local_verdict *v, struct err *e)
 {
 	struct counting s = {.l = c->l, .unit = COUNT_STEPS, .end_seen = c->end_seen};
@@ -308,7 +310,7 @@ static int last_unit(struct counting *c, enum local_verdict *v, struct err *e)
 	return s.end_seen ? last_step(c->l, v, e) : local_go_through(c->l, LOCAL_STEP, 0, v, e);
 }
 
-/* PC of state c->end, which lies one branch after the left end, and is not the one that was counted to. */
+/* Finds the PC of state c->end, which is one branch after the left end and was not itself walked to. */
 static int find_end_pc(struct counting *c, struct err *e)
 {
 	struct trace copy;
@@ -376,8 +378,8 @@ static int move_gaps(struct counting *c, struct trace *copy, uint64_t units, boo
 }
 
 /*
- * How many gaps there are after the left end. *branches: of the stretch after the last of them, if the segment ends
- * there; 0: it does not, or they are too many to be counted.
+ * Counts the gaps after the left end. *branches: those after the last gap, if the segment ends there; 0: it does not,
+ * or they are too many.
  */
 static int count_gaps(struct local *l, uint64_t *gaps, uint64_t *branches, struct err *e)
 {
@@ -395,7 +397,7 @@ static int count_gaps(struct local *l, uint64_t *gaps, uint64_t *branches, struc
 	return r < 0 ? -1 : 0;
 }
 
-/* Is what the left end reads the same after the first gap? Then it goes there without being evaluated. */
+/* If what the expression reads is the same after the first gap, the left end moves there without an evaluation. */
 static int over_first_gap(struct counting *c, struct err *e)
 {
 	struct local *l = c->l;
@@ -419,7 +421,7 @@ static int over_first_gap(struct counting *c, struct err *e)
 	return 0;
 }
 
-/* Between the left end and the state that was counted to. */
+/* Bisects between the left end and the state up to which branches were counted. */
 static int bisect_branches(struct counting *c, enum local_verdict *v, struct err *e)
 {
 	uint64_t counted = c->end;
@@ -445,7 +447,10 @@ bool local_can_walk(const struct local *l)
 	return l->p->walk && l->p->end_watch && !l->p->no_forks && l->ops->leave && l->ops->ended;
 }
 
-/* The stretch in which it turns, by the gaps between them; then by its branches. *c: those. enum counted, or -1. */
+/*
+ * Finds the part between two gaps in which the transition is; then bisects its branches. *c: describes these. enum
+ * counted, or -1.
+ */
 static int find_stretch(struct counting *c, struct err *e)
 {
 	struct counting g = {.l = c->l, .unit = COUNT_GAPS, .base = c->l->place};

@@ -15,7 +15,7 @@ struct mixture {
 	size_t have; /* words of the right end, from the low or from the high addresses on */
 };
 
-/* Brings the number of the right end's words to k. */
+/* Changes the number of words from the right end to k. */
 static int mix(struct mixture *m, size_t k, struct err *e)
 {
 	size_t lo = k < m->have ? k : m->have, hi = k < m->have ? m->have : k;
@@ -27,7 +27,10 @@ static int mix(struct mixture *m, size_t k, struct err *e)
 	return delta_apply(m->t.pid, m->d, from, to, contents, e);
 }
 
-/* States that never were: the expression may make no sense in them. Failing counts as good here. */
+/*
+ * Is it bad in a mixture? The program was never in such a state, so the expression may have no value in it, which
+ * counts as good here.
+ */
 static bool mixture_is_bad(struct mixture *m)
 {
 	struct trace_words words;
@@ -40,7 +43,7 @@ static bool mixture_is_bad(struct mixture *m)
 	return bad;
 }
 
-/* With the first *k words good, with one more bad. */
+/* Finds the word that makes the mixture bad: with the first *k words it is good, with one more it is bad. */
 static int critical(struct mixture *m, bool from_low, size_t *word, struct err *e)
 {
 	size_t good = 0, bad = m->d->n;
@@ -138,7 +141,7 @@ static void drop_guess(struct local *l)
 	l->words.complete = false;
 }
 
-/* Is it good with the guessed words as they were before the last hit? */
+/* Is the expression good with the guessed words as they were before the last hit? */
 static int stands(struct local *l, bool *ok, struct err *e)
 {
 	struct mixture m = {.l = l};
@@ -154,7 +157,7 @@ static int stands(struct local *l, bool *ok, struct err *e)
 	return r;
 }
 
-/* Takes back what was found by the guess: the left end is where it was. */
+/* Undoes what was done by the guess: the left end is where it was. */
 static void take_back(struct local *l, struct trace *base)
 {
 	l->r->outcome = 0;

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #define INSN_MAX 15
-/* With fast strings the processor may report a hit some elements later, within a cache line or two.
- */
+/* With fast strings, the processor may report a hit some elements later, within one or two cache lines. */
 #define REP_REACH 128
 
 static bool is_prefix(uint8_t b)
@@ -34,7 +33,7 @@ static bool overlaps(const struct trace_words *words, uint64_t from, uint64_t to
 	return false;
 }
 
-/* As far as it can be read: up to INSN_MAX bytes at addr. */
+/* Reads up to INSN_MAX bytes of code at addr; returns how many could be read. */
 static size_t fetch(pid_t pid, uint64_t addr, uint8_t code[INSN_MAX])
 {
 	struct err ignored;
@@ -45,7 +44,9 @@ static size_t fetch(pid_t pid, uint64_t addr, uint8_t code[INSN_MAX])
 	return 0;
 }
 
-/* Before its first element, too, the PC is on a rep instruction: look at what it has just written.
+/*
+ * Is a rep instruction in progress? The PC is also on it before its first element, so the memory that it has just
+ * written is compared.
  */
 static bool in_rep(const struct trace_local_result *r, const struct trace_words *words)
 {
@@ -58,7 +59,7 @@ static bool in_rep(const struct trace_local_result *r, const struct trace_words 
 	return r->after.eflags & 0x400 ? overlaps(words, di, di + REP_REACH) : overlaps(words, di - REP_REACH, di);
 }
 
-/* Was the last instruction a call, the watched word being its return address? Gives the call. */
+/* If the last instruction was a call, which wrote the watched word as its return address: the address of the call. */
 static uint64_t call_after(const struct trace_local_result *r, const struct trace_words *words)
 {
 	struct err ignored;

@@ -10,23 +10,24 @@
 
 #define SAMPLES_MIN 16
 #define SAMPLES_MAX 64
-#define SAMPLES_BRANCHES 100000000u /* about so many branches are walked for the samples of a long segment */
-#define AGAIN 2 /* two runs over the same part have met different changes */
-#define LOOKS 4 /* before an error, if each meets other changes */
-#define SAMPLES_WHOLE 4000 /* when the caller gives them a time of its own: as far as that lasts */
+/* about this many branches are walked for the samples of a long segment */
+#define SAMPLES_BRANCHES 100000000u
+#define AGAIN 2 /* two runs through the same part have found different changes */
+#define LOOKS 4 /* attempts before an error, if each finds other changes */
+#define SAMPLES_WHOLE 4000 /* the same if the caller gives a time of its own: as many as fit into that */
 
-/* What a copy met that went on from a bad state. */
+/* What a copy found that went on from a bad state. */
 struct later {
-	uint64_t changes; /* so many in all */
-	uint64_t turn; /* the last one that turned it from good to bad; 0: none did */
-	uint64_t sum, turn_sum; /* of what the words held after each of them, after those up to `turn` */
-	uint64_t end_sum; /* of what they held at the end of the segment */
-	bool good; /* it has become good again, and was not bad since */
+	uint64_t changes; /* the number of changes */
+	uint64_t turn; /* the number of the last change from good to bad; 0: there was none */
+	uint64_t sum, turn_sum; /* checksums of the words' contents after each change: of all; of those up to `turn` */
+	uint64_t end_sum; /* the same of the contents at the end of the segment */
+	bool good; /* it became good again, and has not been bad since */
 	bool end; /* it came to the end of the segment */
-	bool quiet; /* nothing was written to them on the way, not even what they held */
+	bool quiet; /* the words were not written on the way, not even with the values that they had */
 };
 
-/* The last change turned it; not by what is undone within its statement. */
+/* Notes the value after a change, except for a change that is undone within its statement. */
 static int put(struct local *l, struct trace *copy, bool bad, struct later *a, struct err *e)
 {
 	bool stays;
@@ -43,7 +44,7 @@ static int put(struct local *l, struct trace *copy, bool bad, struct later *a, s
 	return 0;
 }
 
-/* From change to change, to the end of the segment or of the time; with `first`, to a good state at most. */
+/* From change to change, to the end of the segment or of the time. first: at most to the first good state. */
 static int look_ahead(struct local *l, struct trace *copy, bool first, struct later *a, struct err *e)
 {
 	uint64_t done, hits = l->r->hits, begin_sum = 0;
@@ -76,8 +77,8 @@ static int look_ahead(struct local *l, struct trace *copy, bool first, struct la
 }
 
 /*
- * t goes on by so many changes. *sum: as in struct later, also of those before. 1: the thread does not make so many;
- * then *end_sum is as there, unless it died.
+ * t goes on by that many changes. *sum: as in struct later, including the changes before. 1: the thread makes fewer;
+ * then *end_sum is set as well, unless the thread has ended.
  */
 static int go_on(struct local *l, struct trace *t, uint64_t changes, uint64_t *sum, uint64_t *end_sum, struct err *e)
 {
@@ -98,16 +99,16 @@ static int go_on(struct local *l, struct trace *t, uint64_t changes, uint64_t *s
 			return -1;
 		l->words = words;
 		local_add_contents(l, t, sum);
-		if (!changes) /* those that are watched for the last one tell what it was */
+		if (!changes) /* what is watched for the last change tells what the words were */
 			l->words = before;
 	}
 	return 0;
 }
 
 /*
- * A processor may miss the hit of a debug register once in millions, on a virtual machine at least: the way to the end
- * is gone once more, from change number a->turn, where `from` stands and l->words are what is watched next. 1: it was
- * not the same.
+ * A processor may miss the hit of a debug register once in millions, at least in virtual machines. So the way to the
+ * end is repeated, from change number a->turn, where `from` is and l->words are the next words to watch. 1: it was
+ * different.
  */
 static int rest_is_same(struct local *l, struct trace *from, const struct later *a, struct err *e)
 {
@@ -123,7 +124,7 @@ static int rest_is_same(struct local *l, struct trace *from, const struct later 
 	return r < 0 ? -1 : r != 1 || sum != a->sum || end_sum != a->end_sum;
 }
 
-/* Goes on to the last transition that the copy has met. 1: the way was not the same; the left end is where it was. */
+/* Goes on to the last transition that the copy has found. 1: the way was different; the left end is where it was. */
 static int go_to_turn(struct local *l, const struct later *a, struct err *e)
 {
 	struct trace_local_place place = l->place;
@@ -157,7 +158,10 @@ static int go_to_turn(struct local *l, const struct later *a, struct err *e)
 	return 1;
 }
 
-/* The copy is where it became good, and has not been bad since: it is the left end, to search from. */
+/*
+ * The copy is where the expression became good, and has not been bad since: it becomes the left end, from which the
+ * search goes on.
+ */
 static int from_there(struct local *l, struct trace *copy)
 {
 	local_replace_left(l, copy);
@@ -165,13 +169,18 @@ static int from_there(struct local *l, struct trace *copy)
 	return 1;
 }
 
-/* By the words that the expression reads. 1: to search from the left end; 0: the left end is at the last bad state;
- * AGAIN: it is where it was. */
+/*
+ * With the words that the expression reads. 1: the search goes on from the left end; 0: the left end is at the last bad
+ * state; AGAIN: the left end is where it was.
+ */
 static int later_exactly(struct local *l, struct trace *copy, struct later *a, struct err *e)
 {
 	struct trace_words before = l->words, after;
 	bool bad;
-	/* what it reads may be more than what the transition was told by: a pointer's object */
+	/*
+	 * the expression may now read more than the words by which the transition was found, such as another object of
+	 * a pointer
+	 */
 	int r = local_evaluate(l, copy, &bad, &after, e);
 
 	l->words = after;
@@ -199,7 +208,7 @@ static int later_exactly(struct local *l, struct trace *copy, struct later *a, s
 	return r == 1 ? AGAIN : r;
 }
 
-/* By guessed words: the same. */
+/* The same with guessed words. */
 static int later_by_guess(struct local *l, struct trace *copy, struct later *a, struct err *e)
 {
 	struct trace_words words = l->words;
@@ -227,7 +236,7 @@ static uint64_t sample(uint64_t i, uint64_t n)
 	return at < 1 ? 1 : at > n ? n : at;
 }
 
-/* A copy before the nth branch after the left end. 1: it is good there, and the left end. */
+/* Examines a copy before the nth branch after the left end. 1: it is good there, and becomes the left end. */
 static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
 {
 	struct trace_walk w;
@@ -248,7 +257,7 @@ static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
 		return r < 0 ? -1 : 0;
 	}
 	local_replace_left(l, &copy);
-	/* counting on from here, the first branch is the one that it stands before */
+	/* the first branch counted from here is the one in front of which it stands */
 	place.branches += nth - 1;
 	place.changes = place.steps = 0;
 	l->place = place;
@@ -272,7 +281,10 @@ static int count_after(struct local *l, uint64_t *n, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
-/* Of n states. Their number does not depend on time: each search, on a busy machine too, looks at the same ones. */
+/*
+ * Is the ith of n states examined? Their number does not depend on time: each search, on a busy machine as well,
+ * examines the same ones.
+ */
 static bool samples_go_on(struct local *l, uint64_t i, uint64_t n)
 {
 	uint64_t most = SAMPLES_BRANCHES / n;
@@ -284,7 +296,10 @@ static bool samples_go_on(struct local *l, uint64_t i, uint64_t n)
 	return i < SAMPLES_MIN || (i < SAMPLES_MAX && i < most);
 }
 
-/* Is it good somewhere after the left end? At states chosen by the number of their branch. As local_look_later. */
+/*
+ * Is the expression good somewhere after the left end? Examines states that are chosen by their branch numbers. As
+ * local_look_later.
+ */
 static int later_by_samples(struct local *l, struct err *e)
 {
 	uint64_t n;
@@ -307,7 +322,7 @@ static int fork_to_look(struct local *l, struct trace *copy, struct err *e)
 	return 0;
 }
 
-/* The left end is at a good state that was found after a bad one: its words. */
+/* The left end is at a good state that was found after a bad one: reads its words. */
 static int begin_again(struct local *l, struct err *e)
 {
 	struct trace_words words;

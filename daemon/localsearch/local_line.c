@@ -10,11 +10,12 @@
 #include "trace/rep.h"
 
 #define NEAR_STEPS                                                                                                     \
-	4096u /* from before the last branch to the transition: functions of the recorder may lie in between */
-#define NO_STEPS_MAX 16 /* stops for other reasons, one after the other */
-#define BASE_BRANCHES 16384u /* not less than in BACK_STEPS, about */
+	4096u /* from before the last branch to the transition: functions of the recorder may be in between */
+#define NO_STEPS_MAX 16 /* successive stops for other reasons */
+#define BASE_BRANCHES 16384u /* about as many as there are in BACK_STEPS, at least */
 #define PARTS_MAX 64u
-#define BACK_STEPS 60000u /* from where the beginning of a statement is looked for: 0.3 s */
+/* instructions: a statement's beginning is searched for at most this far back: 0.3 s */
+#define BACK_STEPS 60000u
 
 /* One instruction. *over: the thread has come to the end of the segment, or died. */
 static int step(struct local *l, struct trace *t, bool *changed, bool *over, struct err *e)
@@ -29,7 +30,7 @@ static int step(struct local *l, struct trace *t, bool *changed, bool *over, str
 	return 0;
 }
 
-/* The same of a copy in which only the end is watched, and no more told. */
+/* The same for a copy in which only the end is watched. */
 static int quick_step(struct local *l, struct trace *t, bool *over, struct err *e)
 {
 	struct trace_stop s = {0};
@@ -44,7 +45,7 @@ static int quick_step(struct local *l, struct trace *t, bool *over, struct err *
 	return !*over && s.slots && l->ops->ended ? l->ops->ended(l->ctx, t, over, e) : 0;
 }
 
-/* Has it come to pc? An instruction that is repeated is come to once. */
+/* Has the thread arrived at pc? A repeated instruction counts as one arrival. */
 static int comes_to(struct trace *t, uint64_t pc, bool *yes, struct err *e)
 {
 	struct user_regs_struct r;
@@ -95,7 +96,7 @@ static int go_through(struct local *l, struct trace *copy, struct trace_line *li
 	return 0;
 }
 
-/* What a look aside must leave as it was. */
+/* What examining a copy must leave unchanged. */
 struct saved {
 	struct trace_words words;
 	struct user_regs_struct before;
@@ -147,21 +148,20 @@ int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct 
 	return r;
 }
 
-/* ---- where the statement of a transition began ---- */
+/* ---- where the statement of a transition begins ---- */
 
 /* The search for it. */
 struct line_search {
 	struct local *l;
 	struct trace *begin;
-	struct trace
-		base; /* alive: a copy that stands some branches before `near`, so that the long way is gone once */
+	struct trace base; /* alive: a copy some branches before `near`, so that the long way is made only once */
 	uint64_t base_branches;
-	struct trace_local_place near; /* before the last branch that the transition comes after, or where code that
-					  can be walked begins */
-	uint64_t pc; /* there */
-	uint64_t arrivals; /* at that, from the base up to there */
-	uint64_t steps; /* from there to after the transition */
-	uint64_t turn; /* address of the instruction that made it */
+	/* the place before the last branch before the transition, or the beginning of code that can be walked */
+	struct trace_local_place near;
+	uint64_t pc; /* the PC at `near` */
+	uint64_t arrivals; /* arrivals at it, from the base up to `near` */
+	uint64_t steps; /* instructions from `near` to the state after the transition */
+	uint64_t turn; /* address of the instruction that made the transition */
 	bool contradicts; /* the state before that is bad, too */
 };
 
@@ -173,7 +173,7 @@ static bool state_equal_registers(const struct user_regs_struct *a, const struct
 	       a->r14 == b->r14 && a->r15 == b->r15;
 }
 
-/* Before the nth branch of the base's stretch, which is not before the base. */
+/* Walks from the base to before the nth branch of its part of the segment, which is not before the base. */
 static int walk_from_base(struct line_search *w, struct trace *copy, uint64_t nth, uint64_t pc, uint64_t *arrivals,
 			  struct err *e)
 {
@@ -189,8 +189,8 @@ static int walk_from_base(struct line_search *w, struct trace *copy, uint64_t nt
 }
 
 /*
- * A copy at a place, pc counted on the way to it, that state included; as the way is gone from the base, if there is
- * one, or else from the segment's begin. 1: it does not come there.
+ * Makes a copy at a place, counting arrivals at pc on the way, that state included. The way begins at the base, if
+ * there is one, else at the segment's beginning. 1: it does not get there.
  */
 static int copy_at(struct line_search *w, const struct trace_local_place *place, uint64_t pc, uint64_t *arrivals,
 		   struct trace *copy, struct err *e)
@@ -207,7 +207,7 @@ static int copy_at(struct line_search *w, const struct trace_local_place *place,
 		r = local_go_to(w->l, copy, place, pc, arrivals, e);
 	else if (walks)
 		r = walk_from_base(w, copy, place->branches, pc, arrivals, e);
-	if (!r && !walks) { /* not walked to, so not counted */
+	if (!r && !walks) { /* the copy has not walked there, so arrivals were not counted */
 		r = trace_get_pc(copy, &here, e);
 		*arrivals += !r && here == pc;
 	}
@@ -216,7 +216,7 @@ static int copy_at(struct line_search *w, const struct trace_local_place *place,
 	return r;
 }
 
-/* Once w->near is known. */
+/* Makes the base, once w->near is known. */
 static int make_base(struct line_search *w, struct err *e)
 {
 	struct trace_local_place at = w->near;
@@ -240,13 +240,13 @@ static void drop_base(struct line_search *w)
 	w->base.alive = false;
 }
 
-/* What is left of the segment: stretches that can be walked, with gaps in between, and how many branches each has. */
+/* The rest of the segment: the parts that can be walked, with gaps in between, and how many branches each has. */
 struct rest {
 	unsigned n;
 	uint64_t branches[PARTS_MAX];
 };
 
-/* t goes to the segment's end. 1: not known. */
+/* t goes to the segment's end. 1: not possible. */
 static int walk_rest(struct local *l, struct trace *t, struct rest *rest, struct err *e)
 {
 	for (rest->n = 0; rest->n < PARTS_MAX;) {
@@ -262,13 +262,13 @@ static int walk_rest(struct local *l, struct trace *t, struct rest *rest, struct
 		if (r == WALK_OVER)
 			return 0;
 		r = local_cross_gap(l, t, e);
-		if (r) /* the last one: it does not come after that */
+		if (r) /* this was the last gap */
 			return r < 0 ? -1 : 0;
 	}
 	return 1;
 }
 
-/* From the place, or from the transition, which is where the held thread stands now. */
+/* Finds the rest of the segment after the place, or after the transition, where the held thread is. */
 static int rest_of(struct line_search *w, const struct trace_local_place *place, struct rest *rest, struct err *e)
 {
 	struct local *l = w->l;
@@ -292,7 +292,7 @@ static int rest_of(struct line_search *w, const struct trace_local_place *place,
 	return r;
 }
 
-/* Where the transition is, from what remains of the segment after it. 1: not known. */
+/* Finds where the transition is, by the rest of the segment after it. 1: not known. */
 static int come_near(struct line_search *w, const struct trace_local_place *place, struct err *e)
 {
 	struct rest all, after;
@@ -317,7 +317,7 @@ static int come_near(struct line_search *w, const struct trace_local_place *plac
 	return 0;
 }
 
-/* One instruction less: there it is not bad yet, if this is the transition. */
+/* Is the expression not bad yet one instruction earlier? It must not be, if this is the transition. */
 static int is_good_before(struct line_search *w, bool *good, struct err *e)
 {
 	struct trace_words words;
@@ -338,7 +338,7 @@ static int is_good_before(struct line_search *w, bool *good, struct err *e)
 	return r;
 }
 
-/* From w->near to the transition: w->steps. 1: it is not met. */
+/* Goes from w->near to the transition: sets w->steps. 1: the transition is not found. */
 static int find_turn(struct line_search *w, struct err *e)
 {
 	struct local *l = w->l;
@@ -370,8 +370,8 @@ static int find_turn(struct line_search *w, struct err *e)
 }
 
 /*
- * From `back` branches before w->near to the transition: *first is the number of instructions up to the last beginning
- * of a statement on the way, *first_pc its address; 0: there is none. 1: too far.
+ * Goes from `back` branches before w->near to the transition: *first is the number of instructions up to the last
+ * beginning of a statement on the way, *first_pc its address; 0: there is none. 1: too far.
  */
 static int go_back(struct line_search *w, const struct trace_local_place *from, uint64_t *first, uint64_t *first_pc,
 		   struct err *e)
@@ -407,8 +407,8 @@ static int go_back(struct line_search *w, const struct trace_local_place *from, 
 }
 
 /*
- * The state so many instructions after a place: how often its address pc has been come to. side: what the expression
- * is there; NULL: not asked for. 1: it does not come there.
+ * Examines the state that many instructions after a place. *hits: how often the thread came to its address pc. side:
+ * the expression's value there; NULL: not wanted. 1: it does not get there.
  */
 static int describe(struct line_search *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc,
 		    uint64_t *hits, enum trace_side *side, struct err *e)
@@ -449,8 +449,7 @@ static int find_begin(struct line_search *w, struct err *e)
 		if (first) {
 			r = describe(w, &from, first, s->pc, &s->hits, &s->side, e);
 			drop_base(w);
-			/* the passes of its address are wanted for another search up to there: from the segment's begin
-			 */
+			/* another search up to there needs the passes of its address, from the segment's beginning */
 			return r || s->side != TRACE_BAD ? r : describe(w, &from, first, s->pc, &s->hits, NULL, e);
 		}
 		if (from.branches == w->base_branches) {

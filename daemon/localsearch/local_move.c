@@ -75,8 +75,7 @@ static void take(const struct local *l, const struct trace *t, struct snapshot *
 	s->valid = process_vm_readv(t->pid, &local, 1, remote, l->words.n, 0) == (ssize_t)local.iov_len;
 }
 
-/* True when the words differ from *s, which is then brought up to date. Unknown counts as changed.
- */
+/* Do the words differ from *s, which is then updated? Unknown contents count as changed. */
 static bool changed(const struct local *l, const struct trace *t, struct snapshot *s)
 {
 	struct snapshot now;
@@ -126,7 +125,7 @@ static uint64_t slice(const struct local *l)
 	return l->p->slice_ns ? l->p->slice_ns : 50000000u;
 }
 
-/* At end_break, which is the end when it is met for the end_hits-th time. */
+/* Is the thread at end_break for the end_hits-th time, which is the segment's end? */
 static bool is_last_pass(const struct local *l, struct trace *t, const struct trace_stop *s)
 {
 	if (!l->p->end_hits || s->why != TRACE_HIT || !(s->slots & 1u << END_SLOT))
@@ -134,7 +133,7 @@ static bool is_last_pass(const struct local *l, struct trace *t, const struct tr
 	return ++t->passes >= l->p->end_hits;
 }
 
-/* One start and stop. *ended: the segment's end; *sig: to deliver next. */
+/* Starts the thread once, until it stops. *ended: the segment's end; *sig: the signal to deliver next. */
 static int resume(struct local *l, struct trace *t, bool step, const struct trace_limit *limit, int *sig,
 		  struct trace_stop *s, bool *ended, struct err *e)
 {
@@ -149,7 +148,7 @@ static int resume(struct local *l, struct trace *t, bool step, const struct trac
 		return 0;
 	}
 	ends = s->slots & end_slots(l) && !(l->p->end_break && l->p->end_hits);
-	/* nothing watches end_watch then; it comes to end_break before, if no pass of that is missed */
+	/* end_watch is not watched then; the thread comes to end_break first, if no pass of that is missed */
 	look = ends || s->why == TRACE_TIMEOUT || (l->p->end_break && l->p->end_watch && s->why == TRACE_HIT);
 	return look && s->why != TRACE_EXITED ? check_ended(l, t, ends, ended, e) : 0;
 }

@@ -4,7 +4,7 @@
 
 #include "localsearch/local_count.h"
 
-/* Up to before the nth branch, or (0) up to where it cannot be walked. 1: it does not come there. */
+/* Walks to before the nth branch, or (0) to where the code cannot be walked. 1: it does not get there. */
 static int go_walking(struct local *l, struct trace *t, uint64_t nth, uint64_t pc, uint64_t *passes, struct err *e)
 {
 	struct trace_walk w = {.ask.nth_branch = nth, .ask.places = pc != 0};
@@ -36,7 +36,7 @@ int local_go_to(struct local *l, struct trace *t, const struct trace_local_place
 	return r;
 }
 
-/* From before the last branch on: there is one more pass, that of the transition, unless the branch itself made it. */
+/* From before the last branch on, there is one more pass, that of the transition, unless the branch itself made it. */
 static int pass_rest(struct local *l, const struct trace_local_place *place, uint64_t pc, uint64_t *passes,
 		     struct err *e)
 {
@@ -48,7 +48,7 @@ static int pass_rest(struct local *l, const struct trace_local_place *place, uin
 	return 0;
 }
 
-/* 1: somewhere on the way it was not as it was when the transition was found. */
+/* 1: the way differed from that on which the transition was found. */
 static int pass_all(struct local *l, const struct trace_local_place *place, uint64_t pc, uint64_t *passes,
 		    struct err *e)
 {

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 
 #define BLOCK_MAX 16384
-/* An evaluation dearer than this is worth a copy of the process, if it saves several. */
+/* An evaluation that takes longer than this is worth a copy of the process, if that saves several. */
 #define DEAR_NS 300000
-/* Going through with dear evaluations for so long, it goes by time once more. */
+/* After this much time with such evaluations, the segment is narrowed by time once more. */
 #define DEAR_MAX_NS 500000000u
 
 int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words, struct err *e)
@@ -66,7 +66,7 @@ void local_replace_left(struct local *l, const struct trace *copy)
 		l->original = l->left;
 	l->left = *copy;
 	l->left_is_copy = true;
-	l->place.known = false; /* who knows sets it */
+	l->place.known = false; /* set by those who know it */
 }
 
 void local_adopt(struct local *l, const struct trace *copy, const struct trace_words *words)
@@ -167,7 +167,7 @@ int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, en
 		*v = LOCAL_NOT_YET;
 		if (raw_max && (used >= raw_max || (dear(l) && clock_ns() - since > DEAR_MAX_NS)))
 			return 0;
-		if (unit == LOCAL_HIT && !local_watchable(l)) /* the words have become too many */
+		if (unit == LOCAL_HIT && !local_watchable(l)) /* there are too many words now */
 			return l->p->no_forks ? local_go_through(l, LOCAL_STEP, 0, v, e) : 0;
 		if (block == 1 || !dear(l)) {
 			if (local_one_in_place(l, unit, raw, v, e))

@@ -26,13 +26,12 @@ void local_adopt(struct local *l, const struct trace *copy, const struct trace_w
 int local_judge_copy(struct local *l, struct trace *copy, enum local_move how, bool *good, enum local_verdict *v,
 		     struct err *e);
 enum local_verdict local_answer(struct local *l, enum trace_local_outcome o);
-/* Moves the left end itself by one unit and evaluates; raw: at most so many hits or steps, 0: no limit. */
+/* Moves the left end itself by one unit and evaluates; raw: at most this many hits or steps, 0: no limit. */
 int local_one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum local_verdict *v, struct err *e);
 /*
- * Moves the left end on unit by unit. A cheap expression is evaluated after each unit; an expensive one
- * after blocks of units, whose size doubles while they end good and is halved once one ended bad: the
- * last move is a single unit from a state evaluated as good, with the words of that state.
- * raw_max: at most so many hits or instructions, 0: no limit.
+ * Moves the left end on unit by unit. A cheap expression is evaluated after each unit; an expensive one after blocks of
+ * units, whose size doubles while they end good and is halved once one ended bad: the last move is a single unit from a
+ * state evaluated as good, with the words of that state. raw_max: at most this many hits or instructions, 0: no limit.
  */
 int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum local_verdict *v, struct err *e);
 

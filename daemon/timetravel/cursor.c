@@ -10,9 +10,9 @@
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 
-#define STOPS_FEW 1000 /* with more, arrivals are counted by a walk before the copy goes there */
+#define STOPS_FEW 1000 /* with more passes, arrivals are counted by a walk before the copy goes there */
 
-#define LAY_S 0.5 /* so much recorded time without a checkpoint is given some */
+#define LAY_S 0.5 /* a part of the timeline that took this long when recorded gets checkpoints */
 
 void cursor_init(struct cursor *t, struct nav *nav)
 {
@@ -57,7 +57,7 @@ double cursor_seconds(struct cursor *t, uint64_t event)
 }
 
 #define MOVE_MS 10u
-#define PARTS 256 /* of the recorded time, that a move goes over */
+#define PARTS 256 /* a move goes over one of this many parts of the recorded time */
 
 void cursor_count_move(struct cursor *t)
 {
@@ -151,7 +151,7 @@ int cursor_goto_point(struct cursor *t, const struct timeline_point *p, struct e
 	return r;
 }
 
-/* How often the thread comes to the PC in its segment. 1: this takes too long. */
+/* Counts how often the thread comes to the PC in its segment. 1: this takes too long. */
 static int count_arrivals(struct cursor *t, uint64_t pc, uint64_t *times, struct err *e)
 {
 	struct breaks b = {0};
@@ -178,7 +178,10 @@ int cursor_goto_given(struct cursor *t, const struct timeline_point *p, struct e
 
 	if (r < 0)
 		return -1;
-	/* where the thread was interrupted in the middle of the program, copies run on; others would stop very often */
+	/*
+	 * where the thread was interrupted in the middle of the program, copies run on; other copies would stop very
+	 * often
+	 */
 	if (!r && (segcur_ends_in_program(&t->in) || p->hits > STOPS_FEW)) {
 		int known = count_arrivals(t, p->pc, &times, e);
 

@@ -23,15 +23,15 @@ enum cursor_mode {
 	CURSOR_INSIDE, /* a copy in a segment */
 };
 
-/* The last of the stops that a run has counted (cursor.count). */
+/* The last of the stops that a run counts (cursor.count). */
 struct cursor_last {
 	uint64_t event, k; /* it is the kth one after this event, from 1; k is 0: there was none */
 	uint64_t met; /* all that were counted */
 	bool many; /* not all stops after the event were counted: it is the kth or a later one */
 	bool all; /* add the event of each segment with stops to `maybe` */
-	uint64_t written, writes; /* after event `written`, watched words were written so often without a change */
+	uint64_t written, writes; /* after event `written`, watched words were written this often without a change */
 	uint64_t all_writes; /* such writes, and stops, in all segments since one was left for that */
-	uint64_t patience; /* no more often than that: then the rest of the segment is left */
+	uint64_t patience; /* when there are more such writes in a segment, the rest of it is left out */
 	uint64_t *maybe; /* events of later segments that may have changes, ascending; malloc'd */
 	size_t maybes;
 };
@@ -87,10 +87,13 @@ struct cursor {
 	uint64_t least, most; /* stops are looked for after event `least` and before event `most`; 0: no bound */
 	uint32_t runs; /* of cursor_run, counted */
 	struct next_segment next; /* of the thread that is stepped */
-	uint64_t over; /* cursor_back_continue may pass over so many stops of the segment in which it stands; it takes
-			  off those that it has passed over. They need not be met one by one then */
-	uint64_t work; /* what its moves have cost: milliseconds, more or less, on a machine that does nothing else */
-	uint64_t move_ms; /* of that, each move other than a step; 0: not known yet */
+	/*
+	 * cursor_back_continue may pass over this many stops of its segment, which need not be met one by one then; it
+	 * subtracts those that it has passed over
+	 */
+	uint64_t over;
+	uint64_t work; /* the cost of its moves so far: about milliseconds on an idle machine */
+	uint64_t move_ms; /* the cost of each move other than a step; 0: not known yet */
 	bool (*interrupted)(void *ctx); /* does the user want to stop? May be NULL */
 	void *ctx;
 };

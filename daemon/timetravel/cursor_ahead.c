@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_ahead.c: in which of the next segments may there be stops? A copy of the thread that moves goes on as long as
- * it moves alone, or a copy of all threads, as long as none begins or ends.
+ * cursor_ahead.c: which of the next segments may have stops? A copy of the moving thread goes on as long as only that
+ * thread moves; or a copy of all threads, as long as none begins or ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "timetravel/cursor_int.h"
 #include "trace/threads.h"
 
-#define FAR_EVENTS 65536 /* at once */
-#define ALL_TIMES 4 /* a copy of all threads, which takes longer, must get so many times further */
+#define FAR_EVENTS 65536 /* at most this many are examined at once */
+#define ALL_TIMES 4 /* a copy of all threads, which takes longer, must get this many times further */
 
 int cursor_keep_state(struct cursor *t, struct group_thread *th, struct trace *here, struct err *e)
 {
@@ -31,8 +31,8 @@ int cursor_keep_state(struct cursor *t, struct group_thread *th, struct trace *h
 }
 
 /*
- * Does the recorder do the same for the event in a copy as in the process? So it is if no thread begins, ends, or is
- * interrupted. all: the copy has all threads, so that the event may be a wait for another one.
+ * Does the recorder handle the event in a copy as in the process? It does if no thread begins, ends, or is interrupted.
+ * all: the copy has all threads, so the event may be a wait for another one.
  */
 static bool is_plain(const struct rlog_rec *r, bool all)
 {
@@ -53,11 +53,11 @@ static bool is_plain(const struct rlog_rec *r, bool all)
 	return true;
 }
 
-/* The events ahead. */
+/* The next events. */
 struct coming_events {
 	uint64_t alone; /* the last one up to which the thread that moves first moves alone */
 	uint64_t all; /* the last one up to which all are plain */
-	bool preempted; /* the first one is in the middle of the program */
+	bool preempted; /* the first one interrupts the program's code */
 	uint32_t *who; /* FAR_EVENTS; the threads that do them */
 };
 
@@ -95,7 +95,7 @@ struct copied {
 	unsigned n;
 };
 
-/* Kills them: the first thread of a process is reaped after all others. */
+/* Kills the copies: the first thread of a process is reaped after all others. */
 static void drop(struct copied *c)
 {
 	if (c->n) {
@@ -118,7 +118,7 @@ static int add_thread(struct group_thread *th, uint64_t gadget, struct copied *c
 	return r;
 }
 
-/* Writes their TIDs into the control page, for the recorder. */
+/* Writes the TIDs of the copies into the control page, for the recorder. */
 static int tell_tids(const struct copied *c, struct err *e)
 {
 	for (unsigned i = 0; i < c->n; i++) {
@@ -132,7 +132,7 @@ static int tell_tids(const struct copied *c, struct err *e)
 	return 0;
 }
 
-/* A copy of all threads; `first` is the one that has moved. drop in any case. */
+/* Copies all threads; `first` is the one that has moved. Call drop in any case. */
 static int copy_all(struct cursor *t, struct group_thread *first, struct copied *c, struct err *e)
 {
 	uint64_t gadget;
@@ -148,7 +148,7 @@ static int copy_all(struct cursor *t, struct group_thread *first, struct copied 
 	return tell_tids(c, e);
 }
 
-/* Is there nothing about the threads that the copy would not have? */
+/* Are the threads in states that the copies can have, too? */
 static bool is_quiet(const struct group *g)
 {
 	for (unsigned i = 0; i < g->n; i++)
@@ -181,7 +181,7 @@ static int alone(struct cursor *t, struct group_thread *th, struct segcur_far *f
 	return r;
 }
 
-/* Not known of a segment that ends by preemption, in the middle of the program. */
+/* Not possible for a segment that ends by preemption, in the middle of the program. */
 int cursor_may_stop(struct cursor *t, struct segcur_far *f, struct err *e)
 {
 	uint64_t n = nav_at(t->nav);

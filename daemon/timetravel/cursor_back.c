@@ -11,10 +11,12 @@
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 
-#define CALLS_MAX 1000 /* segments of one call */
-#define ENTRY_STEPS 10000 /* from a call to the function: the loader may have to find it first */
+#define CALLS_MAX 1000 /* segments of one call that are examined */
+/* from a call to the function: the dynamic linker may have to find the function first */
+#define ENTRY_STEPS 10000
 #define PART_MAX 64 /* segments that are looked at together, forwards */
-#define WRITES_LEAST 8 /* the patience is halved with each segment that is left for its many writes, down to this */
+/* the patience is halved for each segment that is left out for its many writes, down to this */
+#define WRITES_LEAST 8
 
 static int at_begin(struct cursor *t, struct stop *stop, struct err *e)
 {
@@ -40,16 +42,16 @@ static int one_back(struct cursor *t, pid_t tid, struct stop *stop, struct err *
 	if (who <= 1)
 		return at_begin(t, stop, e);
 	/*
-	 * The thread begins here, and stays here: GDB 13 crashes when a thread other than the one that it steps stops
-	 * (finish_step_over).
+	 * The thread begins here, and the cursor stays here: GDB 13 crashes when another thread stops than the one that
+	 * it steps (finish_step_over).
 	 */
 	stop->kind = STOP_FIRST;
 	return t->mode == CURSOR_INSIDE && t->in.n == n ? 0 : cursor_goto(t, n, e);
 }
 
 /*
- * The same where the call began in this segment, before the present state, which is inside of it: its return address
- * was the last store to that word of the stack.
+ * The same if the call began in this segment, before the present state: the last store to the word with its return
+ * address was made by that call.
  */
 static int to_entry_in_segment(struct cursor *t, const struct user_regs_struct *here, struct err *e)
 {
