@@ -9,7 +9,7 @@
 #include "segcursor/segcursor_int.h"
 #include "segcursor/state_equal.h"
 
-#define COMPARE_MAX 300 /* of a whole memory */
+#define COMPARE_MAX 300 /* states whose whole memory is compared, at most */
 #define STEPS_MARK 64 /* users who step back usually step back again, so marks are at most this far apart */
 
 static int leave_mark(struct segcur *in, struct trace *t, uint64_t steps, struct err *e)
@@ -22,7 +22,7 @@ static int leave_mark(struct segcur *in, struct trace *t, uint64_t steps, struct
 	return 0;
 }
 
-/* now = the last mark and so many steps. */
+/* now = the last mark and that many steps. */
 static int go(struct segcur *in, uint64_t steps, struct err *e)
 {
 	struct stop stop = {.kind = STOP_STEP};

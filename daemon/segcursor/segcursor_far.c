@@ -24,11 +24,12 @@ struct far {
 	struct trace_walk walk;
 	struct trace_budget budget;
 	struct segcur_look look;
-	uint64_t counted; /* arrivals, or with conditions the number of the last true change, up to event out->at */
-	bool pending; /* after that, walks before this one have counted some */
-	uint64_t changes; /* counted up to that event, whatever conditions there are */
+	/* arrivals, or with conditions the number of the last change at which one was true, up to event out->at */
+	uint64_t counted;
+	bool pending; /* after that event, walks before this one have counted some */
+	uint64_t changes; /* changes up to that event, whatever the conditions are */
 	bool changed; /* after that, likewise */
-	uint64_t word[REPLAY_WALK_WATCHES]; /* what is watched, at event out->at */
+	uint64_t word[REPLAY_WALK_WATCHES]; /* the watched words at event out->at */
 };
 
 static int read_words(struct far *f, uint64_t word[REPLAY_WALK_WATCHES], struct err *e)
@@ -36,7 +37,7 @@ static int read_words(struct far *f, uint64_t word[REPLAY_WALK_WATCHES], struct 
 	return segcur_walk_words(&f->walk.ask, f->t->pid, word, e);
 }
 
-/* What has been counted of stops while it walks. */
+/* Reads what the walk has counted so far. */
 static int count(struct far *f, uint64_t *n, struct err *e)
 {
 	if (!f->in.look)
@@ -47,7 +48,7 @@ static int count(struct far *f, uint64_t *n, struct err *e)
 	return 0;
 }
 
-/* The copy has come to the event after out->at, and has counted n. */
+/* The copy has come to the event after out->at, and has counted n so far. */
 static void at_event(struct far *f, uint64_t n, const uint64_t word[REPLAY_WALK_WATCHES])
 {
 	struct segcur_far *out = f->out;
@@ -66,7 +67,7 @@ static void at_event(struct far *f, uint64_t n, const uint64_t word[REPLAY_WALK_
 		out->at++;
 }
 
-/* It has counted an event, or cannot go on. */
+/* The walk has counted an event, or cannot go on. */
 static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 {
 	struct far *f = ctx;
@@ -100,7 +101,7 @@ static bool is_late(void *ctx)
 	return trace_budget_is_over(&f->budget, f->t->pid);
 }
 
-/* Where it goes on in the program after what is not translated. 1: not known. */
+/* Finds where the copy returns to the program from code that is not translated. 1: not known. */
 static int find_return(struct far *f, struct user_regs_struct *r, struct err *e)
 {
 	if (trace_get_regs(f->t, r, e))
@@ -114,8 +115,8 @@ static int find_return(struct far *f, struct user_regs_struct *r, struct err *e)
 }
 
 /*
- * A system call in the program's code, or the end of a handler: runs on to where the program goes on. 1: it has not
- * come there, or what is watched has changed on the way.
+ * At a system call in the program's code, or at the end of a handler: runs on to where the program goes on. 1: it has
+ * not come there, or a watched word has changed on the way.
  */
 static int pass_untranslated(struct far *f, struct err *e)
 {

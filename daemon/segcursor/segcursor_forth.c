@@ -7,7 +7,7 @@
 
 #include "segcursor/segcursor_int.h"
 
-/* Goes to the first of the points alone. */
+/* Goes to the first of the points, without watched words. */
 static int walk_to_point(struct segcur *in, const struct breaks *b, struct trace *t, struct stop *stop, struct err *e)
 {
 	struct breaks points = {.view = b->view};
@@ -59,7 +59,7 @@ static int walk_to_true(struct segcur *in, const struct breaks *b, struct trace 
 	return l.last && !l.places ? walk_to_change(in, b, &l, t, stop, e) : walk_to_point(in, b, t, stop, e);
 }
 
-/* 0: *t stands at the next stop of b; 1: it cannot be done so; or as segcur_walk_from_now. */
+/* 0: *t is at the next stop of b; 1: not possible by a walk; or as segcur_walk_from_now. */
 static int walk_on(struct segcur *in, const struct breaks *b, struct trace *t, struct stop *stop, struct err *e)
 {
 	struct trace_walk w = {.ask.nth = 1};
@@ -68,9 +68,7 @@ static int walk_on(struct segcur *in, const struct breaks *b, struct trace *t, s
 	return segcur_has_conditions(b) ? walk_to_true(in, b, t, stop, e) : segcur_walk_from_now(in, b, &w, t, stop, e);
 }
 
-/*
- * `now` stands where words are written very often. stop->kind 0: it is to run on from there.
- */
+/* `now` is where words are written very often. stop->kind 0: it is to run on from there. */
 static int walk(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct trace t;

@@ -27,8 +27,8 @@ static int go_to(struct segcur *in, struct trace *from, struct breaks *b, uint64
 }
 
 /*
- * The last stop among the last so many arrivals at now's PC before now. 2: there is none there, but there may be one
- * before. times: those from the first mark up to now.
+ * The last stop among the last `within` arrivals at now's PC before now. 2: there is none among these, but there may be
+ * one before. times: all arrivals from the first mark up to now.
  */
 static int last_within(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, uint64_t within,
 		       struct stop *stop, struct err *e)
@@ -49,7 +49,7 @@ static int last_within(struct segcur *in, struct breaks *b, struct goal *g, uint
 	return r;
 }
 
-/* Is the kth stop before now? 1: yes; 0: no; 2: not known. A copy walks from there: does it come to now? */
+/* Is the kth stop before now? 1: yes; 0: no; 2: not known. A copy walks on from the stop: does it come to now? */
 static int is_before(struct segcur *in, struct breaks *b, struct goal *g, uint64_t k, struct err *e)
 {
 	struct stop stop = {0};
@@ -72,7 +72,7 @@ static int is_before(struct segcur *in, struct breaks *b, struct goal *g, uint64
 	return r;
 }
 
-/* The last of all stops in the segment, by bisection. 2: there are too many, or it cannot be done so. */
+/* The last of all stops in the segment, by bisection. 2: there are too many, or it is not possible. */
 static int last_of_few(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t before = 0, after;
@@ -93,8 +93,8 @@ static int last_of_few(struct segcur *in, struct breaks *b, struct goal *g, stru
 }
 
 /*
- * For a PC of `now` that is passed very often: it is quick if stops are in the last rounds, or few; else it takes
- * long.
+ * For a PC of `now` that is passed very often: quick if the stop is in the last rounds, or there are few stops; else it
+ * takes long.
  */
 static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, struct stop *stop,
 		       struct err *e)
@@ -108,7 +108,7 @@ static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint
 	return r;
 }
 
-/* From the base on, however long it takes. */
+/* Counts from the base on, however long that takes. */
 static int last_of_all(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t k;
@@ -118,7 +118,7 @@ static int last_of_all(struct segcur *in, struct breaks *b, struct goal *g, stru
 	return k ? go_to(in, &in->base, b, k, 1, stop, e) : 1;
 }
 
-/* The mark is all that is before: what is before that. */
+/* No stop was found after the first mark: looks before it. */
 static int before_marks(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e)
 {
 	uint64_t k;
@@ -131,8 +131,8 @@ static int before_marks(struct segcur *in, struct breaks *b, struct stop *stop, 
 /* A stop before the goal; others may lie between them. */
 struct early {
 	struct trace t;
-	struct stop stop; /* kind 0: it is none, but the first mark */
-	uint64_t ns; /* CPU time from there */
+	struct stop stop; /* kind 0: this is no stop, but the first mark */
+	uint64_t ns; /* CPU time from there to the goal */
 };
 
 /* t goes on to the first stop before the goal. 1: there is none, or not within the limit. */
@@ -193,7 +193,7 @@ static int stop_after(struct segcur *in, struct early *from, uint64_t ns, struct
 	return r;
 }
 
-/* Brings *lo near the last stop, by bisection; the stops after *lo are to be counted. */
+/* Brings *lo near the last stop, by bisection; the stops after *lo are then to be counted. */
 static int come_near(struct segcur *in, struct breaks *b, struct goal *g, uint64_t high, struct early *lo,
 		     struct err *e)
 {
@@ -214,18 +214,18 @@ static int come_near(struct segcur *in, struct breaks *b, struct goal *g, uint64
 	return 0;
 }
 
-/* From a place some hundred steps before the goal. 1: there is none. */
+/* Searches from a state some hundred steps before the goal. 1: there is none. */
 static int last_of_near(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t steps, k;
 
-	in->counted = false; /* from another mark */
+	in->counted = false; /* steps are counted from another mark now */
 	if (segcur_count_back(in, g, &steps, e) || segcur_count_to(in, &in->mark[in->marks - 1], b, g, 0, &k, e))
 		return -1;
 	return k ? go_to(in, &in->mark[in->marks - 1], b, k, in->marks, stop, e) : 1;
 }
 
-/* *lo, the first mark, becomes a stop near to the last one. 2: the goal's PC is passed very often. */
+/* *lo, the first mark, becomes a stop near the last one. 2: the goal's PC is passed very often. */
 static int approach(struct segcur *in, struct breaks *b, struct goal *g, struct early *lo, struct err *e)
 {
 	uint64_t high, before = UINT64_MAX;
@@ -279,13 +279,16 @@ static int last_of_some(struct segcur *in, struct breaks *b, struct goal *g, str
 	return r > 0 ? last_of_many(in, b, g, stop, e) : r;
 }
 
-/* In a library it may be before the first mark. */
+/* In a library, the goal may be before the first mark. */
 static bool is_after_mark(const struct segcur *in, const struct goal *g)
 {
 	return in->marks && (!g->want || visibility_is_certain(&in->visibility, g->pc));
 }
 
-/* By walking, too, since a walk counts words that the recorder writes in another way. k: from the first mark on. */
+/*
+ * Goes there by a walk as well, since a walk counts words that the recorder writes in another way. k: from the first
+ * mark on.
+ */
 static int to_walked(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
 {
 	int r = segcur_is_plain(in, b) ? 1 : segcur_walk_to_stop(in, b, k, stop, e);
@@ -296,7 +299,7 @@ static int to_walked(struct segcur *in, struct breaks *b, uint64_t k, struct sto
 	return segcur_count_before_walks(in, b, &before, e) ? -1 : segcur_nth_stop(in, b, before + k, stop, e);
 }
 
-/* 2: it cannot be done so. Those before the first mark need not be counted, unless none comes later. */
+/* 2: not possible. Stops before the first mark are counted only if there is none after it. */
 static int last_by_walk(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t k;
@@ -307,7 +310,7 @@ static int last_by_walk(struct segcur *in, struct breaks *b, struct goal *g, str
 	return k ? to_walked(in, b, k, stop, e) : before_marks(in, b, stop, e);
 }
 
-/* For when the stops are too many to be met one by one, and a walk cannot be used. */
+/* For stops that are too many to be met one by one, where a walk cannot be used. */
 static int last_to(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t times = 0;
@@ -338,12 +341,12 @@ int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *
 		from = &c->near.t;
 		k -= c->near.k;
 		if (c->near.stop.kind == STOP_BREAK)
-			k++; /* the stop where it stands is met again */
+			k++; /* the present stop is met again */
 		*stop = c->near.stop;
 	}
 	if (go_to(in, from, b, k, in->marks ? 1 : 0, stop, e))
 		return -1;
-	/* from where a step back counts */
+	/* the next step back counts from there */
 	if (in->marks && c->before.t.pid && c->before.k < c->k)
 		segcur_push_mark(in, &c->before.t, 0);
 	return 0;

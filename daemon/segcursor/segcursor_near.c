@@ -124,9 +124,9 @@ static int distance(struct segcur *in, struct goal *g, unsigned hot, uint64_t *n
 }
 
 /*
- * A copy that time has stopped becomes a mark if it is visible and still before the goal. 1: it is not. In libc it may
- * have been called by the shim, so it goes on until it is out of there; one step in any case: a signal may be
- * under way to it.
+ * A copy that was stopped by the time limit becomes a mark if it is visible and still before the goal. 1: it is not. In
+ * libc it may have been called by the recorder, so it goes on until it has left libc; by one step in any case: a signal
+ * may be pending for it.
  */
 static int leave_libc(struct segcur *in, struct goal *g, struct trace *t, struct err *e)
 {
@@ -196,7 +196,7 @@ static int approach(struct segcur *in, struct goal *g, struct err *e)
 			if (r < 0)
 				return -1;
 		}
-		/* it went too far, since CPU time is not exact; not always is that seen on its way */
+		/* it went too far, as CPU time is not exact; that is not always noticed on the way */
 		r = SEGCUR_REACHED;
 		part /= 2;
 		if (part < LEAST_NS)
@@ -259,7 +259,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* An address and how often it was met: in the window, and up to the goal. */
+/* An address, and how often it was passed: in the window, and up to the goal. */
 struct candidate {
 	uint64_t pc, seen, all;
 	bool walked; /* `all` was counted by a walk, not by stops */
@@ -272,7 +272,7 @@ static int by_seen(const void *a, const void *b)
 	return x->seen < y->seen ? -1 : x->seen > y->seen;
 }
 
-/* Of those met more than once, the rarest, one in the middle and the most frequent. */
+/* Of those that were passed more than once: the rarest, one in the middle and the most frequent. */
 static unsigned choose(const struct segcur *in, const struct goal *g, struct window *w, struct candidate c[CANDIDATES])
 {
 	struct candidate *all = xcalloc(w->n, sizeof(*all));
@@ -292,7 +292,7 @@ static unsigned choose(const struct segcur *in, const struct goal *g, struct win
 	return k;
 }
 
-/* How often a copy comes there from the last mark to the goal, walking, or, where that cannot be, by stops. */
+/* Counts how often a copy passes it from the last mark to the goal, by a walk or, if that is not possible, by stops. */
 static int count_arrivals(struct segcur *in, struct goal *g, struct candidate *c, struct err *e)
 {
 	struct trace *from = &in->mark[in->marks - 1];
@@ -309,8 +309,8 @@ static int count_arrivals(struct segcur *in, struct goal *g, struct candidate *c
 }
 
 /*
- * The last mark's copy goes to the last arrival that was counted, and in the way in which it was: the calls of the
- * recorder are stops, too, which a walk does not see. 1: it does not come.
+ * The last mark's copy goes to the last arrival that was counted, in the way in which it was counted: calls of the
+ * recorder are stops as well, which a walk does not see. 1: it does not get there.
  */
 static int go_to_arrival(struct segcur *in, const struct candidate *c, struct trace *t, struct err *e)
 {

@@ -19,7 +19,7 @@
 #include "trace/budget.h"
 #include "visibility/shim_frames.h"
 
-#define REST_NS 2000000000ull /* after this time, what is known must do */
+#define REST_NS 2000000000ull /* after this time, what is known so far is used */
 #define SLICE_NS 50000000u
 #define END_SLOT (TRACE_SLOTS - 1)
 #define CTL_ADDR(field) (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, field))
@@ -31,7 +31,7 @@ struct one {
 	struct all *all;
 	struct segcur_thread *of;
 	enum thread_place place;
-	uint64_t sp; /* RETURNS: in the program */
+	uint64_t sp; /* RETURNS: the stack pointer in the program */
 	struct trace_walk walk;
 	uint64_t counted; /* arrivals, up to event out->at */
 	bool pending; /* there may have been more after that */
@@ -49,7 +49,7 @@ struct all {
 	struct trace_budget budget;
 	pid_t pid;
 	bool over; /* it is another thread's turn, or the end */
-	uint64_t word[REPLAY_WALK_WATCHES]; /* what is watched, at event out->at */
+	uint64_t word[REPLAY_WALK_WATCHES]; /* the watched words, at event out->at */
 };
 
 static int read_words(struct all *a, uint64_t word[REPLAY_WALK_WATCHES], struct err *e)
@@ -57,7 +57,7 @@ static int read_words(struct all *a, uint64_t word[REPLAY_WALK_WATCHES], struct 
 	return segcur_walk_words(&a->ask, a->pid, word, e);
 }
 
-/* To the walks of the other threads, the words are what they are now. */
+/* Sets the words, as the walks of the other threads have seen them, to what they are now. */
 static int tell_others(struct one *o, struct err *e)
 {
 	struct all *a = o->all;
@@ -155,7 +155,9 @@ static int find_return(struct one *o, struct err *e)
 	return 0;
 }
 
-/* The thread is at the breakpoint of find_return. *there: it has returned, and is not in a call inside the recorder. */
+/*
+ * The thread is at the breakpoint of find_return. *there: it has returned, and is not in a nested call of the recorder.
+ */
 static int at_break(struct one *o, bool *there, struct err *e)
 {
 	uint64_t word[REPLAY_WALK_WATCHES];

@@ -18,7 +18,7 @@ struct walker {
 	void *ctx;
 	struct trace_budget budget; /* not begun: none */
 	pid_t pid; /* of the copy that walks */
-	bool lost; /* it is after the segment's end */
+	bool lost; /* the copy is after the segment's end */
 };
 
 static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
@@ -75,8 +75,8 @@ static int walk_with(struct trace *t, struct trace_walk *w, struct breaks *rare,
 }
 
 /*
- * A walk ends in the shim where a handler of signals returns to it. t runs on to where the program goes on: the shim
- * calls none of its code in between without an event. WALK_THERE, WALK_OVER, WALK_LEFT: it ended elsewhere, and t
+ * A walk ends in the recorder where a signal handler returns to it. t runs on to where the program goes on: in between,
+ * the recorder calls none of its code without an event. WALK_THERE, WALK_OVER, WALK_LEFT: it ended elsewhere, and t
  * stays; or WALK_CANNOT.
  */
 static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
@@ -118,7 +118,9 @@ static int walk_on(struct segcur *in, struct trace *t, struct trace_walk *w, str
 	return r;
 }
 
-/* Walks begin in the program: from where the shim calls a handler, at that. 1: it is one of the shim's own functions.
+/*
+ * Walks begin in the program: if the recorder is about to call a handler, at the handler. 1: it is one of the
+ * recorder's own functions.
  */
 static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
 {
@@ -299,7 +301,9 @@ static void tell_word(const struct breaks *b, const struct trace_walk *w, struct
 	}
 }
 
-/* *t, after change number n, which the instruction at pc makes, becomes the state before that. More than 0: it stays.
+/*
+ * *t is after change number n, which the instruction at pc makes: it becomes the state before that. More than 0: *t
+ * stays as it is.
  */
 static int go_before(struct segcur *in, const struct breaks *b, uint64_t n, uint64_t pc, struct trace *t, struct err *e)
 {
@@ -393,7 +397,7 @@ int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal 
 	if (before)
 		return 1;
 	if (!fresh && breaks_has(b, pc))
-		w.ask.nth++; /* the place where it stands counts as the first */
+		w.ask.nth++; /* the present state counts as the first pass */
 	r = walk_copy(in, fresh ? &in->mark[0] : &in->now, &w, g, b, &t, e);
 	if (r)
 		return r;
@@ -402,7 +406,7 @@ int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal 
 	return 0;
 }
 
-/* From the first mark to now, and to the last of the arrivals on that way. w->ask.nth: its number. */
+/* Walks from the first mark to now, and then to the last of the arrivals on that way. w->ask.nth: its number. */
 static int walk_over(struct segcur *in, struct breaks *b, struct trace_walk *w, struct goal *g, struct trace *t,
 		     struct err *e)
 {

@@ -22,14 +22,14 @@ static bool has(const struct cursor_calls *c, const long *nr, unsigned n)
 	return false;
 }
 
-enum { IS_FORK = CURSOR_CALLS_MAX }; /* a call of these, by any of their numbers */
+enum { IS_FORK = CURSOR_CALLS_MAX }; /* any of these calls, whatever its number */
 
-/* The number of the call that is caught, or IS_FORK; -1: it is none of those. */
+/* The number of the caught call, or IS_FORK; -1: this event is none. */
 static long caught_by(const struct cursor_calls *c, const struct rlog_rec *rec)
 {
 	static const long forks[] = {SYS_fork, SYS_vfork, SYS_clone, SYS_clone3}, execs[] = {SYS_execve, SYS_execveat};
 
-	if (rec->kind == RLOG_FORK) /* which one it is, its registers say */
+	if (rec->kind == RLOG_FORK) /* its registers tell which of these calls it is */
 		return has(c, forks, 4) ? IS_FORK : -1;
 	if (rec->kind == RLOG_EXEC)
 		return !has(c, execs, 2) ? -1 : is_caught(c, SYS_execve) ? SYS_execve : SYS_execveat;
@@ -71,7 +71,7 @@ static bool shares_as_vfork(const struct trace *th, const struct user_regs_struc
 	return r->rax == SYS_vfork || (r->rax != SYS_fork && (flags & CLONE_VFORK));
 }
 
-/* Before such a call: the number by which it is caught, as what it does or as itself; -1: by none. */
+/* Before such a call: the number under which it is caught, as fork or vfork or as itself; -1: it is not caught. */
 static int number_of_fork(struct cursor *t, long *nr, struct err *e)
 {
 	struct trace *th = cursor_thread(t, t->in.seg.tid, e);
@@ -88,7 +88,7 @@ static int number_of_fork(struct cursor *t, long *nr, struct err *e)
 enum { NOTHING_SEEN = 1, ANOTHER_CALL };
 
 /*
- * Goes to the last state before that event. NOTHING_SEEN: nothing of the program's is there. ANOTHER_CALL: a fork that
+ * Goes to the last state before that event. NOTHING_SEEN: no state of the program's is there. ANOTHER_CALL: a fork that
  * is not caught.
  */
 static int stand_before(struct cursor *t, uint64_t event, long nr, struct stop *stop, struct err *e)
@@ -106,7 +106,7 @@ static int stand_before(struct cursor *t, uint64_t event, long nr, struct stop *
 	return cursor_where(t, &t->calls.at, e);
 }
 
-/* Is it where it stopped for a call, which is yet to come? */
+/* Is the cursor at a stop for a call, which is yet to be made? */
 static int stands_at_call(struct cursor *t, bool *yes, struct err *e)
 {
 	struct timeline_point p;
@@ -163,7 +163,7 @@ int cursor_calls_back(struct cursor *t, cursor_go_fn go, struct stop *stop, stru
 		r = stand_before(t, event, nr, stop, e);
 		if (r <= 0)
 			return r;
-		/* what is before another call is yet to be searched */
+		/* the part before the other call is still to be searched */
 		if (cursor_goto(t, r == ANOTHER_CALL ? event : event - 1, e))
 			return -1;
 	}

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cursor_forth.c: forwards: to the next stop, and steps. A step over the end of a thread's segment is made where its
- * next segment begins; up to there the other threads run at full speed. No thread is single-stepped in a segment that
+ * next segment begins; up to there, the other threads run at full speed. No thread is single-stepped in a segment that
  * ends in the middle of the program (segcursor_run.c): a copy makes the step there.
  *
- * Where watched words are written very often without a stop, a copy looks whether the rest of the segment has stops: if
- * not, the process passes it without watchpoints; else, after more such writes, it is entered, and walked to the stop.
+ * Where watched words are written very often without a stop, a copy finds out whether the rest of the segment has
+ * stops. If not, the process passes it without watchpoints; else, after more such writes, the segment is entered, and
+ * walked to the stop.
  */
 #include <string.h>
 
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 
-#define WRITES_FIRST SEGCUR_WRITES /* it is worth a look then */
-#define WRITES_LEAST 8 /* ... which comes the earlier the more segments have been passed so, down to this */
-#define WRITES_ENTER 10000u /* it is worth going back for */
+#define WRITES_FIRST SEGCUR_WRITES /* writes in a segment after which a copy examines the rest of it */
+/* ... this number falls with each segment that was passed in this way, down to this */
+#define WRITES_LEAST 8
+#define WRITES_ENTER 10000u /* writes after which it is worth going back, to enter the segment */
 
 /* A segment in which watched words are written very often. */
 struct hot {
 	uint64_t patience;
 	uint64_t event; /* the segment may have stops */
-	bool unknown; /* nothing tells whether it has */
+	bool unknown; /* it is not known whether it has */
 };
 
-/* Up to event `to`, before which nothing watched changes. */
+/* Goes up to event `to`, before which nothing watched changes. */
 static int pass_unwatched(struct cursor *t, struct hot *h, uint64_t to, struct stop *stop, struct err *e)
 {
 	struct group_slot watch[BREAKS_WATCHES];
@@ -38,7 +40,9 @@ static int pass_unwatched(struct cursor *t, struct hot *h, uint64_t to, struct s
 	return r;
 }
 
-/* In the segment, from the same state, to its next stop. STOP_LIMIT: there was none, and all threads are held. */
+/*
+ * Goes into the segment, from the same state, to its next stop. STOP_LIMIT: there was none, and all threads are held.
+ */
 static int pass_inside(struct cursor *t, struct stop *stop, struct err *e)
 {
 	pid_t none = 0;
@@ -70,7 +74,7 @@ static int pass_hot(struct cursor *t, struct hot *h, uint64_t until, struct stop
 	return 0;
 }
 
-/* How many writes are to be met in the segment here. */
+/* How many writes are accepted in this segment. */
 static uint64_t patience_of(const struct cursor *t, const struct hot *h)
 {
 	return h->event != cursor_event(t) ? h->patience : h->unknown ? 0 : WRITES_ENTER;
@@ -94,8 +98,10 @@ static int run_patiently(struct cursor *t, uint64_t until, struct stop *stop, st
 	return r;
 }
 
-/* From CURSOR_GROUP. Interrupted in translated code, it goes to the beginning of that segment, which is a place of the
- * program's. */
+/*
+ * From CURSOR_GROUP. If a thread was interrupted in translated code, goes to the beginning of that segment, which is a
+ * state of the program.
+ */
 static int run_held(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
 	if (step ? t->ops->run(t, step, until, stop, e) : run_patiently(t, until, stop, e))
@@ -104,8 +110,8 @@ static int run_held(struct cursor *t, pid_t step, uint64_t until, struct stop *s
 }
 
 /*
- * From CURSOR_GROUP to the next stop, or event `until` (STOP_LIMIT), where no fork is followed on the way. A long way
- * leaves checkpoints, so that going back afterwards is short.
+ * From CURSOR_GROUP to the next stop, or to event `until` (STOP_LIMIT), with no fork to be followed on the way. A long
+ * way leaves checkpoints, so that going back afterwards is short.
  */
 static int run_from_here(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
@@ -152,8 +158,8 @@ static int run_on(struct cursor *t, pid_t step, uint64_t until, struct stop *sto
 }
 
 /*
- * The segment ends where its thread was interrupted: the process itself, which finds that, makes the way again, past
- * the stops up to here.
+ * The segment ends where its thread was interrupted: the process itself finds that place, and runs again, past the
+ * stops up to here.
  */
 static int go_again(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
@@ -171,7 +177,7 @@ static int go_again(struct cursor *t, pid_t step, uint64_t until, struct stop *s
 	return 0;
 }
 
-/* As run_on, from wherever it stands; from inside a segment, `step` is not the thread there. */
+/* As run_on, from any mode; inside a segment, `step` is not the thread that moves there. */
 static int run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
 	if (t->mode == CURSOR_GROUP)
@@ -220,8 +226,10 @@ static int enter(struct cursor *t, uint64_t n, struct stop *stop, struct err *e)
 
 static int step_inside(struct cursor *t, struct stop *stop, struct err *e);
 
-/* A thread that stands in its next segment (t->next), or, fresh, before it. STOP_LIMIT: the rest of it has no visible
- * state. */
+/*
+ * Steps a thread that is in its next segment (t->next), or, fresh, before it. STOP_LIMIT: the rest of it has no visible
+ * state.
+ */
 static int step_segment(struct cursor *t, pid_t tid, bool fresh, struct stop *stop, struct err *e)
 {
 	if (!t->next.soft)
@@ -231,7 +239,7 @@ static int step_segment(struct cursor *t, pid_t tid, bool fresh, struct stop *st
 	return enter(t, t->next.n, stop, e);
 }
 
-/* fresh: it stands at an event, with all threads held, where the step is not over yet. */
+/* fresh: the process is at an event, with all threads held, and the step is not over yet. */
 static int step_from(struct cursor *t, pid_t tid, bool fresh, struct stop *stop, struct err *e)
 {
 	uint64_t total = cursor_total(t), fork;
@@ -239,7 +247,7 @@ static int step_from(struct cursor *t, pid_t tid, bool fresh, struct stop *stop,
 
 	if (cursor_next_fork(t, cursor_event(t), &fork, e))
 		return -1;
-	if (fork) /* after which all threads are others */
+	if (fork) /* the child's threads are other ones */
 		return run(t, tid, total, stop, e);
 	for (;; fresh = true) {
 		uint64_t n = cursor_event(t);
@@ -262,7 +270,7 @@ static int step_from(struct cursor *t, pid_t tid, bool fresh, struct stop *stop,
 	}
 }
 
-/* The thread that moves here. */
+/* Steps the thread that moves in this segment. */
 static int step_inside(struct cursor *t, struct stop *stop, struct err *e)
 {
 	pid_t tid = t->in.seg.tid;
@@ -289,7 +297,7 @@ static int step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 								: step_from(t, tid, false, stop, e);
 }
 
-/* At the end all threads stand in the shim: what a user wants to see is where the last one came from. */
+/* At the end all threads are in the recorder: shows the state from which the last one came there. */
 static int show_end(struct cursor *t, const struct stop *stop, struct err *e)
 {
 	return stop->kind == STOP_END && !t->history_end.on && cursor_last(t, e) < 0 ? -1 : 0;
@@ -304,7 +312,7 @@ int cursor_is_hidden(struct cursor *t, struct err *e)
 	return shim_frames_is_within(&t->shim_frames, &t->visibility, cursor_memory(t), &r);
 }
 
-/* A watched word was written by the shim, as by a read(): that is seen where the call returns. */
+/* A watched word was written by the recorder, as for a read(): that is seen where the call returns. */
 static int come_out(struct cursor *t, struct stop *stop, struct err *e)
 {
 	while (stop->kind == STOP_WATCH) {
@@ -333,14 +341,16 @@ int cursor_continue_few(struct cursor *t, struct stop *stop, struct err *e)
 	return r ? -1 : show_end(t, stop, e);
 }
 
-/* Where a step, or what stands for many, has led. */
+/* Called where a step, or a run in place of many steps, has ended. */
 static int end_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	int r = come_out(t, stop, e);
 
 	t->breaks.libraries = false;
 	cursor_see_signal(t, stop);
-	/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED) */
+	/*
+	 * GDB 13 forgets that one thread is being stepped when another one reports libraries (TARGET_WAITKIND_LOADED)
+	 */
 	if (stop->kind == STOP_LIBRARY && t->tid != tid)
 		stop->kind = STOP_BREAK;
 	return r ? -1 : show_end(t, stop, e);
@@ -355,7 +365,9 @@ int cursor_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *
 	return -1;
 }
 
-/* From CURSOR_GROUP: is the thread the only one that moves before the next event, and is that a plain one? 1, 0 or -1.
+/*
+ * From CURSOR_GROUP: is the thread the only one that moves before the next event, and is that event a plain one? 1, 0
+ * or -1.
  */
 static int moves_alone(struct cursor *t, pid_t tid, struct err *e)
 {
@@ -379,7 +391,7 @@ static int pc_of(struct cursor *t, pid_t tid, uint64_t *pc, struct err *e)
 	return 0;
 }
 
-/* More words are watched than there are debug registers, or what the thread does is not all that happens: no. */
+/* Not if more words are watched than there are debug registers, or if other things happen than what the thread does. */
 static int can_run_within(struct cursor *t, pid_t tid, struct err *e)
 {
 	if (t->breaks.nmore || t->mode == CURSOR_NOWHERE)
@@ -402,7 +414,7 @@ static bool stop_there_too(const struct breaks *mine, const uint64_t *at, unsign
 	return true;
 }
 
-/* With t->breaks. STOP_LIMIT: it stands at the next event, with all threads held. */
+/* Runs with t->breaks. STOP_LIMIT: the process is at the next event, with all threads held. */
 static int run_segment(struct cursor *t, pid_t *tid, struct stop *stop, struct err *e)
 {
 	if (t->mode == CURSOR_GROUP) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_many.c: more words are watched than there are debug registers: the program goes the same way several times,
- * each time with some of the words in the debug registers; the first of the stops (backwards: the last) is the stop.
+ * cursor_many.c: watches more words than there are debug registers: the program goes the same way several times, each
+ * time with some of the words in the debug registers; the first of the stops found (backwards: the last) is the result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,11 @@ struct many {
 	cursor_go_fn go;
 	bool back;
 	struct timeline_point from;
-	struct group_slot first[BREAKS_WATCHES]; /* those that are in registers otherwise */
+	struct group_slot first[BREAKS_WATCHES]; /* the words that are in the registers otherwise */
 	struct reached best;
 };
 
-/* Is a before b? It may stand elsewhere then. */
+/* Is a before b? The cursor may stand anywhere afterwards. */
 static int is_before(struct cursor *t, const struct timeline_point *a, const struct timeline_point *b, bool *yes,
 		     struct err *e)
 {
@@ -51,7 +51,7 @@ static bool same_point(const struct timeline_point *a, const struct timeline_poi
 	return a->event == b->event && a->pc == b->pc && a->hits == b->hits;
 }
 
-/* It has stopped there for *stop. */
+/* Compares a run's stop with those before. */
 static int compare(struct many *m, const struct stop *stop, struct err *e)
 {
 	struct reached r = {.any = true, .stop = *stop};
@@ -68,7 +68,7 @@ static int compare(struct many *m, const struct stop *stop, struct err *e)
 	return 0;
 }
 
-/* With the words of this turn in the registers; 0: those that are there anyhow. */
+/* Puts the words of this turn into the registers; turn 0: those that are there otherwise. */
 static void choose(struct many *m, unsigned turn)
 {
 	struct breaks *b = &m->t->breaks;
@@ -112,7 +112,7 @@ static int finish(struct many *m, struct stop *stop, struct err *e)
 		return -1;
 	t->tid = t->in.seg.tid;
 	if (stop->kind == STOP_SIGNAL)
-		t->in.sig = -stop->sig; /* which it has met */
+		t->in.sig = -stop->sig; /* the signal was a stop already */
 	return 0;
 }
 
@@ -127,7 +127,7 @@ static int go(struct cursor *t, cursor_go_fn fn, bool back, struct stop *stop, s
 		return fn(t, stop, e);
 	if (cursor_where(t, &m.from, e))
 		return -1;
-	/* from where it goes again and again */
+	/* the position from which each run begins */
 	if (t->ops->keep(t, NULL, &ignored) < 0 && cursor_goto_point(t, &m.from, e))
 		return -1;
 	memcpy(m.first, t->breaks.watch, sizeof(m.first));
@@ -160,7 +160,7 @@ int cursor_back_continue(struct cursor *t, struct stop *stop, struct err *e)
 	return t->calls.on ? cursor_calls_back(t, back, stop, e) : back(t, stop, e);
 }
 
-/* What the others have, one after the other; malloc'd; NULL: there are none. */
+/* The values of the words that are in no register, one after the other; malloc'd; NULL: there are none. */
 static uint8_t *look(struct cursor *t)
 {
 	struct breaks *b = &t->breaks;

@@ -27,7 +27,7 @@ static int let_others_go(struct cursor *t, struct err *e)
 	return r;
 }
 
-/* A process that was stopped somewhere in a segment is of no more use: nobody knows how far it is. */
+/* A process that was stopped somewhere in a segment cannot be used any more: how far it is is not known. */
 static int leave_group(struct cursor *t, struct err *e)
 {
 	if (!t->group.pid)
@@ -51,7 +51,10 @@ int cursor_leave(struct cursor *t, struct err *e)
 	return let_others_go(t, e) | segcur_leave(&t->in, e) ? -1 : 0;
 }
 
-/* A process that is let go in a segment is on its way to the event after it: for what lies before it is of no use. */
+/*
+ * A process that is released in a segment runs on to the event after it, so it cannot be used for a position before
+ * that.
+ */
 static int leave_for(struct cursor *t, uint64_t n, struct err *e)
 {
 	bool back = t->mode == CURSOR_INSIDE && n <= t->in.n;
@@ -88,7 +91,7 @@ int cursor_keep(struct cursor *t, uint64_t *id, struct err *e)
 	return r;
 }
 
-/* Is it in that segment, and one with visible states? Then it need not be brought there again. */
+/* Is the cursor in that segment, and does the segment have visible states? Then it need not be entered again. */
 static bool is_inside(const struct cursor *t, uint64_t n)
 {
 	return t->mode == CURSOR_INSIDE && t->in.n == n && t->in.marks;
@@ -150,8 +153,8 @@ int cursor_checkpoint(struct cursor *t, struct err *e)
 }
 
 /*
- * Who goes back goes on going back: a checkpoint some events before makes the next steps cheap. Without one
- * everything still works.
+ * A debugger that goes back mostly goes back further: a checkpoint some events before makes the next steps cheap.
+ * Without one everything still works.
  */
 static int come_near(struct cursor *t, uint64_t n, struct err *e)
 {
@@ -178,7 +181,7 @@ int cursor_copy(struct cursor *t, struct trace *copy, struct err *e)
 		  : err_set(e, ERR_USAGE, "thread %d no longer exists", (int)t->tid);
 }
 
-/* *count: as segcur_find_counting, if that is easy. */
+/* *count: as segcur_find_counting, if counting is cheap. */
 static int find_inside(struct cursor *t, struct trace *here, struct breaks *b, struct segcur_count *count,
 		       struct err *e)
 {
@@ -186,10 +189,10 @@ static int find_inside(struct cursor *t, struct trace *here, struct breaks *b, s
 
 	if (!r || (r < 0 && e->kind == ERR_CANCELLED))
 		return r;
-	return segcur_find(&t->in, here, e); /* a place that is not exactly the same may do */
+	return segcur_find(&t->in, here, e); /* a state that is not exactly equal may do */
 }
 
-/* The stops of b before it are counted, as find_inside does. */
+/* Counts the stops of b before the state, as find_inside does. */
 static int go_inside(struct cursor *t, struct breaks *b, struct segcur_count *count, struct err *e)
 {
 	struct group_thread *th;
@@ -208,7 +211,7 @@ static int go_inside(struct cursor *t, struct breaks *b, struct segcur_count *co
 	r = cursor_enter_any(t, n, e);
 	if (!r)
 		r = find_inside(t, &here, b, count, e);
-	if (!r) /* a fault that has been told: it comes again, and is delivered then */
+	if (!r) /* a fault that was reported: it is raised again, and delivered then */
 		t->in.sig = -sig;
 	segcur_drop(&here);
 	if (r > 0)
@@ -217,7 +220,7 @@ static int go_inside(struct cursor *t, struct breaks *b, struct segcur_count *co
 	return r;
 }
 
-/* A thread that does not move in this segment: it stands in the shim. */
+/* Holds a thread that does not move in this segment: it is in the recorder. */
 static struct trace *hold_other(struct cursor *t, pid_t tid, struct err *e)
 {
 	struct group_thread *th;

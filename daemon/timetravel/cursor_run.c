@@ -14,10 +14,12 @@
 
 #define POLL_MS 2
 #define STOPS_ASK 256
-#define MANY_OF_ALL 50 /* stops in a segment: it is known for one with stops then */
-#define MANY_LATER 16 /* the same if the last stop is wanted, and SEGCUR_MANY are counted already */
-#define WRITES_IN_ALL 1200u /* and stops: if segments have few each, it is quicker to walk through the next ones */
-#define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
+#define MANY_OF_ALL 50 /* after this many stops in a segment, the segment counts as one with stops */
+#define MANY_LATER 16 /* the same if the last stop is wanted, and SEGCUR_MANY were counted before */
+/* writes and stops: if segments have few each, it is quicker to walk through the next ones */
+#define WRITES_IN_ALL 1200u
+/* the signal by which the recorder finds the place where a computation was interrupted */
+#define SIG_TICK 64
 
 struct run {
 	struct cursor *t;
@@ -29,7 +31,7 @@ struct run {
 	uint64_t written, writes; /* after event `written`, words were written so often without a stop */
 	uint64_t all_writes; /* in all segments */
 	struct shim_call shim_call;
-	int held; /* a signal that waits for the end of its step; 0: none */
+	int held; /* a signal that is held back until the end of its step; 0: none */
 	uint32_t notify;
 	struct stall stall;
 	double next_look; /* at that */
@@ -60,8 +62,8 @@ static bool given_up(void *ctx)
 }
 
 /*
- * The stepped thread is about to run a function of the recorder's that runs long, and in which no state is visible
- * (replay_ctl.search_addr): it goes to the return at once.
+ * The stepped thread is about to execute a function of the recorder's that runs long, and in which no state is visible
+ * (replay_ctl.search_addr): runs to its return.
  */
 static int run_through(struct run *r, struct group_thread *th, struct err *e)
 {
@@ -128,7 +130,7 @@ int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e)
 	return r < 0 ? -1 : found;
 }
 
-/* How often in that segment? */
+/* Counts the writes in that segment. */
 static int note_write_forth(struct run *r, uint64_t event)
 {
 	if (r->written != event)
@@ -141,7 +143,9 @@ static int note_write_forth(struct run *r, uint64_t event)
 	return 0;
 }
 
-/* A watched word was written, and not changed as far as is known here. Who counts gives up when that happens too often.
+/*
+ * A watched word was written, and as far as is known here not changed. A run that counts stops gives up when that
+ * happens too often.
  */
 static int note_write(struct run *r, uint64_t event, struct err *e)
 {
@@ -163,7 +167,7 @@ static int note_write(struct run *r, uint64_t event, struct err *e)
 	return remapped < 0 ? -1 : 0;
 }
 
-/* Who counts leaves the segment to a walk, which knows all that the condition reads. */
+/* If stops are counted: is the segment left to a walk, which knows all that the condition reads? */
 static bool is_left_to_walk(const struct run *r)
 {
 	const struct watch_conditions *c = r->t->breaks.watch_conditions;
@@ -195,7 +199,7 @@ static int is_watch(struct run *r, struct group_thread *th, const struct trace_s
 	return r->stop->kind != 0;
 }
 
-/* One that is a stop. */
+/* Is it a fault that is a stop? */
 static bool is_fault(struct run *r, const struct trace_stop *s)
 {
 	if (!trace_is_fault(s) || !breaks_stops_at_signal(&r->t->breaks, s->info.si_signo))
@@ -218,8 +222,10 @@ static int is_stepped(struct run *r, struct group_thread *th, const struct trace
 				r->handler);
 }
 
-/* A signal of the shim's that comes meanwhile waits: its handler would end in front of the instruction, and another one
- * come. */
+/*
+ * Makes one step. A signal of the recorder's that comes meanwhile waits: otherwise its handler would run instead of the
+ * instruction, and the signal would come again and again.
+ */
 static int step_one(struct group_thread *th, struct trace_stop *s, struct err *e)
 {
 	int sig = th->sig, held = sig == SIG_TICK ? sig : 0;
@@ -239,7 +245,7 @@ static int step_one(struct group_thread *th, struct trace_stop *s, struct err *e
 	return 0;
 }
 
-/* A thread at a breakpoint makes one instruction without it; the others stay. */
+/* A thread at a breakpoint executes one instruction without it, while the others stay. */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
 	struct cursor *t = r->t;
@@ -295,7 +301,7 @@ static bool is_counted(struct run *r)
 	return !r->stop->kind;
 }
 
-/* Past a stop that is none, at a breakpoint or after the write to a watched word, and on. */
+/* Passes a stop that is not to be reported, at a breakpoint or after the write to a watched word, and goes on. */
 static int pass(struct run *r, struct group_thread *th, struct err *e)
 {
 	struct breaks *b = &r->t->breaks;
@@ -309,7 +315,7 @@ static int pass(struct run *r, struct group_thread *th, struct err *e)
 		if (breaks_lift(b, th->t.pid, pc, true, e) || step_off(r, th, e))
 			return -1;
 		if (!th->t.alive)
-			return 0; /* group_wait hears of it */
+			return 0; /* group_wait reports it */
 		if (breaks_lift(b, th->t.pid, pc, false, e))
 			return -1;
 	} while (is_counted(r));
@@ -319,8 +325,10 @@ static int pass(struct run *r, struct group_thread *th, struct err *e)
 	return 0;
 }
 
-/* Of the shim's, in front of a step in the program: nobody knows when the step would be made, and what would come
- * before. */
+/*
+ * Is it a signal of the recorder's before a step in the program? It would not be known when the step is made, and what
+ * comes before it.
+ */
 static bool is_for_later(struct run *r, struct group_thread *th, const struct trace_stop *s)
 {
 	struct err ignored;
@@ -334,7 +342,7 @@ static bool is_for_later(struct run *r, struct group_thread *th, const struct tr
 	return true;
 }
 
-/* A stop of one thread: r->stop is set when it is the debugger's, else the thread goes on. */
+/* Handles a stop of one thread: sets r->stop if it is to be reported, else lets the thread go on. */
 static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, struct err *e)
 {
 	int yes = trace_is_int3(s) ? breaks_hit(&r->t->breaks, &th->t, e) : 0, watched;
@@ -373,7 +381,7 @@ static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, s
 	return go_on(r, th, e);
 }
 
-/* The shim has something to say: it stands where it was told to stop, or cannot go on. */
+/* The recorder reports a state: the process is where it was told to stop, or cannot go on. */
 static int hear(struct run *r, struct err *e)
 {
 	struct replay_ctl *c = ctl(r->t);
@@ -434,7 +442,7 @@ static int wait_stop(struct run *r, struct err *e)
 			stall_begin(&r->stall, &t->nav->t);
 		else if (look_for_stall(r, e))
 			return -1;
-		/* many stops that are none must not keep it from hearing */
+		/* many stops that are not reported must not keep it from checking */
 		if (got && ++stops % STOPS_ASK)
 			continue;
 		if (__atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE) != r->notify && hear(r, e))
@@ -447,7 +455,7 @@ static int wait_stop(struct run *r, struct err *e)
 	return group_stop(&t->group, e);
 }
 
-/* The thread that stopped here before. */
+/* Lets the thread go on that stopped here before. */
 static int leave_stop(struct run *r, struct err *e)
 {
 	struct group_thread *th = group_find(&r->t->group, r->t->tid);
@@ -460,7 +468,7 @@ static int leave_stop(struct run *r, struct err *e)
 	return breaks_has(&r->t->breaks, pc) ? step_off(r, th, e) : 0;
 }
 
-/* How the stepped thread got to where it stands. */
+/* Finds out how the stepped thread got to where it is. */
 static int find_shim_call(struct run *r, struct err *e)
 {
 	struct group_thread *th = group_find(&r->t->group, r->step);
@@ -474,7 +482,7 @@ static int find_shim_call(struct run *r, struct err *e)
 	return 0;
 }
 
-/* May threads run in translated code? There are no watchpoints, and nobody steps. */
+/* May threads run in translated code? Only without watchpoints and stepped threads. */
 static bool looks_away(const struct run *r)
 {
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
@@ -500,7 +508,7 @@ static int resume(struct run *r, struct err *e)
 	return breaks_insert(&t->breaks, t->group.pid, e) || group_resume(&t->group, r->step, e) ? -1 : 0;
 }
 
-/* Interrupted in translated code, it stands at no place of the program's. */
+/* A thread that was interrupted in translated code is at no position of the program's. */
 static int see_translation(struct run *r, struct err *e)
 {
 	struct group_thread *th = group_find(&r->t->group, r->t->tid);
@@ -545,7 +553,8 @@ int cursor_run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, 
 		return -1;
 	if (stop->kind)
 		return 0;
-	target_release(&t->nav->t, until); /* first: a thread may be past that event as soon as it is resumed */
+	/* before the threads are resumed: one may be past that event right after that */
+	target_release(&t->nav->t, until);
 	got = resume(&r, e) || wait_stop(&r, e) ? -1 : 0;
 	if (t->group.pid && group_stop(&t->group, got ? &why : e))
 		got = -1;

@@ -28,7 +28,7 @@ void cursor_see_signal(struct cursor *t, struct stop *stop)
 		*stop = (struct stop){.kind = STOP_HANDLER, .sig = handlers_signal(&r)};
 }
 
-/* Of a fault that is told before it is delivered. */
+/* Is a fault reported, but not delivered yet? */
 static int pending(struct cursor *t)
 {
 	const struct group_thread *th;
@@ -39,7 +39,7 @@ static int pending(struct cursor *t)
 	return th ? th->sig : 0;
 }
 
-/* A copy raises it again. */
+/* Raises the fault again in a copy. */
 static int raise_again(struct cursor *t, int sig, siginfo_t *info, struct err *e)
 {
 	struct trace copy;
@@ -86,7 +86,7 @@ static bool are_recorded(struct cursor *t)
 	return found;
 }
 
-/* Whether there will be faults cannot be read in the logs: those are looked for that were met once. */
+/* The logs do not tell whether there will be faults: they are stops if there was one before. */
 bool cursor_has_signals(struct cursor *t)
 {
 	if (!t->signals)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_sure.c: moves that do not depend on each hit of a debug register: a processor may miss one, on a virtual
- * machine at least. Backwards, what is watched must hold, after the last change that was found, what it holds where the
- * search began; forwards, before the first one. Where it does not, the move is made again. The kernel changes memory
- * without a hit, too: then the second one ends at the same place. No value tells of a missed read, nor, forwards, of a
- * missed change at which a condition is to be evaluated: such a move is made twice, if that is short.
+ * cursor_sure.c: moves that do not rely on each hit of a debug register, since a processor may miss one, at least in
+ * virtual machines. Backwards, the watched words must have, after the last change that was found, the values that they
+ * had where the search began; forwards, before the first change. If they do not, the move is repeated. The kernel
+ * changes memory without a hit, too: then the second attempt ends at the same place. No value tells of a missed read,
+ * nor, forwards, of a missed change at which a condition is to be evaluated: such a move is made twice, if it is short.
  */
 #define LOG_DOMAIN "cursor"
 #include <string.h>
@@ -16,8 +16,9 @@
 #include "trace/budget.h"
 
 #define TRIES 3
-#define SURE_S 1.0 /* of recorded time, that is replayed again to make sure */
-#define SURE_NS 2000000000ull /* of work: what took longer is not done again; the beginning is searched so long */
+#define SURE_S 1.0 /* seconds of recorded time, at most, that are replayed again */
+/* a move that took longer is not repeated; limit of the search for the beginning */
+#define SURE_NS 2000000000ull
 
 /* Is every change of what this slot watches a stop? */
 static bool stops_each_time(const struct cursor *t, const struct group_slot *s)
@@ -49,7 +50,7 @@ static bool has_accesses(const struct cursor *t)
 	return false;
 }
 
-/* Has nothing been missed between the stop and where the words were `here`? */
+/* Was nothing missed between the stop and the state in which the words were `here`? */
 static bool agrees(const struct cursor *t, const struct stop *stop, const struct breaks_words *here)
 {
 	if (stop->kind == STOP_LIMIT || stop->kind == STOP_INTERRUPT)
@@ -71,7 +72,7 @@ struct attempts {
 	unsigned n;
 };
 
-/* Has an earlier attempt stopped there? Else it is noted. */
+/* Has an earlier attempt stopped there? If not, notes the stop. */
 static bool stopped_there(struct attempts *a, const struct mark *at)
 {
 	for (unsigned k = 0; k < a->n; k++)
@@ -97,7 +98,7 @@ static int not_again(struct err *e)
 		       "began is not found again for another attempt");
 }
 
-/* Continues from event n up to the stop that was noted. Not exact: there is no such stop before the next event. */
+/* Continues from event n to the stop that was noted. *exact false: there is no such stop before the next event. */
 static int continue_to(struct cursor *t, const struct mark *to, bool *exact, struct err *e)
 {
 	struct stop stop = {0};
@@ -114,12 +115,12 @@ static int continue_to(struct cursor *t, const struct mark *to, bool *exact, str
 	return 0;
 }
 
-/* The stop that was found, and left for an attempt that could not be made, is the answer. */
+/* The next attempt could not be made: goes back to the stop that was found, which is the answer. */
 static int go_back_to(struct cursor *t, const struct mark *at, const struct stop *stop, struct err *e)
 {
 	bool exact;
 
-	/* libraries may make it stop in a call of the shim's, where only a continue does */
+	/* a stop for libraries may be in a call of the recorder's, which only a continue reaches */
 	if (stop->kind == STOP_LIBRARY ? continue_to(t, at, &exact, e) : mark_goto(t, at, &exact, e))
 		return -1;
 	if (!exact)
@@ -182,7 +183,7 @@ struct forth {
 	unsigned n;
 	struct mark from;
 	struct breaks_words here;
-	bool hidden; /* it begins in a call of the shim's */
+	bool hidden; /* it begins in a call of the recorder's */
 	bool twice;
 };
 
@@ -191,7 +192,7 @@ static int go(struct cursor *t, const struct forth *f, struct stop *stop, struct
 	return f->at ? cursor_run_within_few(t, f->tid, f->at, f->n, stop, e) : cursor_continue_few(t, stop, e);
 }
 
-/* Is a signal to be delivered where it stands? From there it cannot be gone twice. */
+/* Is a signal to be delivered in this state? Then the move cannot be made twice from here. */
 static bool has_signal(struct cursor *t)
 {
 	struct group_thread *th = t->mode == CURSOR_GROUP ? group_find(&t->group, t->tid) : NULL;
@@ -226,7 +227,7 @@ static bool same_words(const struct cursor *t, const struct breaks_words *a, con
 	return true;
 }
 
-/* The words before the change at which it stands, in this segment, and back again. */
+/* Reads the words before the change in this segment at which the cursor stands, and goes back there. */
 static int look_before(struct cursor *t, struct breaks_words *words, struct err *e)
 {
 	struct stop stop;
@@ -238,7 +239,7 @@ static int look_before(struct cursor *t, struct breaks_words *words, struct err 
 	r = t->ops->back(&t->in, e);
 	if (r < 0)
 		return -1;
-	/* before its first state: as the segment begins */
+	/* before its first state: as at the segment's beginning */
 	breaks_look(&t->breaks, r ? t->in.base.pid : cursor_memory(t), words);
 	if (!r && t->ops->step(&t->in, &t->breaks, &stop, e))
 		return -1;
@@ -246,7 +247,7 @@ static int look_before(struct cursor *t, struct breaks_words *words, struct err 
 	return 0;
 }
 
-/* Has nothing been missed up to the stop, as far as values tell? 1, 0 or -1. */
+/* As far as values tell: was nothing missed up to the stop? 1, 0 or -1. */
 static int is_sure(struct cursor *t, const struct forth *f, const struct stop *stop, struct err *e)
 {
 	struct breaks_words words;
@@ -265,7 +266,9 @@ static int is_sure(struct cursor *t, const struct forth *f, const struct stop *s
 	return look_before(t, &words, e) ? -1 : same_words(t, &words, &f->here);
 }
 
-/* A state in a call of the shim's is one at which libraries made it stop. Not exact: it is none. */
+/*
+ * Goes to the beginning. A state in a call of the recorder's is a stop for libraries. *exact false: it was not found.
+ */
 static int go_to_begin(struct cursor *t, const struct forth *f, bool *exact, struct err *e)
 {
 	return f->hidden ? continue_to(t, &f->from, exact, e) : mark_goto_within(t, &f->from, SURE_NS, exact, e);

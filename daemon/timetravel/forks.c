@@ -16,7 +16,7 @@ static int process_at(struct cursor *t, uint64_t event, uint32_t *process, struc
 	return 0;
 }
 
-/* The last event from `lo` to `hi` that is of the same process as lo's. */
+/* The last event from `lo` to `hi` that is of the same process as event `lo`. */
 static int last_of_process(struct cursor *t, uint64_t lo, uint64_t hi, uint64_t *last, struct err *e)
 {
 	uint32_t first, at;

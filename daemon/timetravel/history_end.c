@@ -18,7 +18,7 @@ int cursor_passes(struct cursor *t, uint64_t pc, uint64_t *times, struct err *e)
 	return r;
 }
 
-/* The same at the address of the end; the state now counts if it is there. */
+/* The same at the address of the end; the present state counts if it is there. */
 static int count_passed(struct cursor *t, uint64_t *passed, struct err *e)
 {
 	uint64_t pc;
@@ -39,7 +39,7 @@ int cursor_at_history_end(struct cursor *t, bool *yes, struct err *e)
 	return 0;
 }
 
-/* The next stop of the user's, or the next arrival at the address of the end. */
+/* Goes to the next stop of the user's, or to the next arrival at the address of the end. */
 static int next(struct cursor *t, bool fresh, struct breaks *both, struct stop *stop, struct err *e)
 {
 	int r = fresh ? t->ops->nth_stop(&t->in, both, 1, stop, e) : t->ops->run_segment(&t->in, both, stop, e);

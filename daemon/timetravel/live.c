@@ -9,7 +9,8 @@
 #include "timetravel/cursor_int.h"
 #include "visibility/thread_snapshot.h"
 
-#define COMPARE_NS 1000000000ull /* then it has passed the address too often to stop at it each time, and walks */
+/* after this time, the address is passed too often to stop at it each time: walks instead */
+#define COMPARE_NS 1000000000ull
 #define WALK_NS 120000000000ull
 
 /* Registers count more than words of the stack, and these more than words of the data. */
@@ -57,7 +58,7 @@ static int is_similar(void *ctx, struct trace *now, struct walk_tell *tell, stru
 	return 1;
 }
 
-/* By walking, where the address is passed very often: s->best and s->least. SEGCUR_NONE: no state is similar enough. */
+/* Walks, where the address is passed very often: sets s->best and s->least. SEGCUR_NONE: no state is similar enough. */
 static int walk_to_similar(struct cursor *t, const struct thread_snapshot *p, struct breaks *at,
 			   struct segcur_similar *s, struct err *e)
 {
@@ -92,7 +93,7 @@ static int find_live(struct cursor *t, const struct thread_snapshot *p, struct s
 		found = !r;
 		if (!found)
 			s->best = s->arrivals;
-		/* what is after it has not happened */
+		/* what comes after it has not happened yet */
 		r = r < 0 || cursor_enter(t, t->history_end.at.event, e)
 			    ? -1
 			    : segcur_nth_stop(&t->in, &at, s->best, &stop, e);

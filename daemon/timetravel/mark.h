@@ -28,7 +28,7 @@ bool mark_same(const struct mark *a, const struct mark *b);
  * met there.
  */
 int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e);
-/* As mark_goto, but after so much time (trace/budget.h) the most similar state so far will do. */
+/* As mark_goto; but after budget_ns (trace/budget.h) the most similar state found so far is taken. */
 int mark_goto_within(struct cursor *t, const struct mark *s, uint64_t budget_ns, bool *exact, struct err *e);
 
 #endif

@@ -2,7 +2,7 @@
 /* next_segment.c: see next_segment.h. */
 #include "timetravel/next_segment.h"
 
-#define END_MAX 4096 /* so far is looked */
+#define END_MAX 4096 /* events that are examined, at most */
 
 static bool is_known(struct next_segment *a, uint64_t total, uint32_t who, uint64_t from)
 {

@@ -63,7 +63,7 @@ static int follow_clones(const struct group *g, struct group_thread *th, struct 
 	return 0;
 }
 
-/* Seizes the threads that are not held yet; how many it were, or -1. */
+/* Seizes the threads that are not held yet; returns their number, or -1. */
 static int seize_new(struct group *g, struct err *e)
 {
 	char path[64];
@@ -123,7 +123,7 @@ int group_release(struct group *g, struct err *e)
 	return 0;
 }
 
-/* What is to be delivered to it. */
+/* The signal that is to be delivered to the thread. */
 static int signal_of(const struct group_thread *th)
 {
 	if (!th->pending || th->stop.why != TRACE_SIGNAL)
@@ -267,7 +267,7 @@ int group_let_die(struct group *g, struct group_thread *th, struct err *e)
 	return resume_thread(g, th, e);
 }
 
-/* One that was made just now may be yet to come to the group. */
+/* A thread that was just created may not have joined the group yet. */
 static bool has_one_thread(const struct group *g)
 {
 	struct stat st;
@@ -277,7 +277,7 @@ static bool has_one_thread(const struct group *g)
 	return g->n == 1 && (stat(path, &st) || st.st_nlink == 2 + 1);
 }
 
-/* Is it this thread by which the process exits? Not one that is killed, by another one's exit or exec. */
+/* Does the process exit by this thread? Not by one that is killed because another one exits or execs. */
 static bool ends_process(const struct group *g, struct group_thread *th)
 {
 	struct user_regs_struct r;
@@ -303,7 +303,7 @@ static bool is_interrupt(int status)
 	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
 }
 
-/* Stops that only this file is concerned with: the thread goes on. 1: it was one. */
+/* Handles stops that concern only this file: the thread goes on. 1: it was one. */
 static int is_internal(struct group *g, struct group_thread *th, int status, struct err *e)
 {
 	bool start = th->fresh && status >> 16 == PTRACE_EVENT_STOP;
@@ -326,7 +326,7 @@ static int is_internal(struct group *g, struct group_thread *th, int status, str
 	return resume_thread(g, th, e) ? -1 : 1;
 }
 
-/* A wait status of any thread: as group_wait. */
+/* Handles a wait status of any thread. Returns as group_wait. */
 static int take(struct group *g, pid_t tid, int status, struct group_thread **out, struct trace_stop *stop,
 		struct err *e)
 {
@@ -347,7 +347,7 @@ static int take(struct group *g, pid_t tid, int status, struct group_thread **ou
 		th = add(g, tid);
 		th->fresh = true;
 	}
-	/* whichever thread it was that called it, it is the only one now */
+	/* whichever thread called it, it is the only one now */
 	for (unsigned i = g->n; status >> 16 == PTRACE_EVENT_EXEC && i-- > 0;)
 		if (g->v[i] != th)
 			forget(g, g->v[i]);
@@ -370,7 +370,7 @@ static void sleep_for_child(unsigned us)
 	sigtimedwait(&set, NULL, &ts);
 }
 
-/* Short at first, since a short way may be over at any moment: how long to sleep now. */
+/* How long to sleep next. Short at first, since a short way may be over at any moment. */
 static unsigned next_sleep_us(struct group *g, unsigned ms)
 {
 	unsigned us = g->sleep_us ? g->sleep_us : SLEEP_FIRST_US;

@@ -12,13 +12,13 @@
 #define SLOT_ACCESS 3
 #define INSN_MAX 15
 #define LAST (TRACE_SLOTS - 1)
-#define SLICE_NS 100000000u /* after which it is looked whether it is still there */
+#define SLICE_NS 100000000u /* after this time, checks whether the thread is still in the instruction */
 
 /* A repeated string instruction. */
 struct rep {
-	unsigned len; /* of its code */
+	unsigned len; /* bytes of its code */
 	unsigned size; /* of an element, in bytes */
-	bool from_si, at_di, stores; /* whether it reads at rsi, reads or writes at rdi, and the latter of both */
+	bool from_si, at_di, stores; /* it reads at rsi; it reads or writes at rdi; it writes there */
 };
 
 struct string_op {
@@ -40,7 +40,7 @@ static bool is_prefix(uint8_t b)
 	       b == 0x64 || b == 0x65 || (b & 0xf0) == 0x40;
 }
 
-/* Is there one in these n bytes? */
+/* Is there such an instruction in these n bytes? */
 static bool decode(const uint8_t *code, unsigned n, struct rep *out)
 {
 	bool repeated = false, wide = false, half = false;
@@ -73,7 +73,7 @@ static bool decode(const uint8_t *code, unsigned n, struct rep *out)
 	return false;
 }
 
-/* Is one at the PC, with elements to do? */
+/* Is such an instruction at the PC, with elements left? */
 static bool find(pid_t pid, const struct user_regs_struct *r, struct rep *out)
 {
 	uint8_t code[INSN_MAX];
@@ -113,7 +113,7 @@ static unsigned slot_len(const struct trace *t, unsigned slot)
 	return len[(t->dr7 >> (18 + 4 * slot)) & 3];
 }
 
-/* Does the element after which `index` points overlap with [addr, addr + len)? */
+/* Does the element before `index` overlap [addr, addr + len)? */
 static bool is_done_at(const struct rep *rep, uint64_t index, bool down, uint64_t addr, unsigned len)
 {
 	uint64_t at = down ? index + rep->size : index - rep->size;
@@ -121,7 +121,7 @@ static bool is_done_at(const struct rep *rep, uint64_t index, bool down, uint64_
 	return at < addr + len && addr < at + rep->size;
 }
 
-/* Was what the slots met made by an element of the instruction, not by the instruction before it? */
+/* Were the slots hit by an element of the instruction, and not by the instruction before it? */
 static bool is_hit_in(const struct trace *t, unsigned slots, const struct user_regs_struct *r, const struct rep *rep)
 {
 	bool down = r->eflags & DIRECTION_FLAG;
@@ -147,7 +147,7 @@ static int missed(struct err *e)
 		       "the debug registers of this processor have missed the end of a string instruction: try again");
 }
 
-/* From inside of the one at pc on to `end`, the address after it, at which a breakpoint is. */
+/* Runs from inside the instruction at pc to `end`, the address after it, where a breakpoint is. */
 static int run_to(struct trace *t, uint64_t pc, uint64_t end, struct trace_stop *s, struct err *e)
 {
 	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
@@ -184,7 +184,7 @@ static int set_mask(struct trace *t, uint64_t mask, struct err *e)
 		       : 0;
 }
 
-/* What it raises itself is not held up. */
+/* As run_to, with signals blocked, except those that the instruction itself raises. */
 static int run_undisturbed(struct trace *t, uint64_t pc, uint64_t end, struct trace_stop *s, struct err *e)
 {
 	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGTRAP - 1);

@@ -185,7 +185,7 @@ static int deadline_set(const struct trace *t, const struct trace_limit *l, stru
 	return 0;
 }
 
-/* *left: how long to sleep before the next look; 0: a limit is reached. */
+/* *left: how long to sleep before the next check; 0: a limit is reached. */
 static int time_left(const struct trace *t, const struct deadline *d, uint64_t *left, struct err *e)
 {
 	uint64_t now;

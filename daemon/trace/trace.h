@@ -25,10 +25,10 @@ struct trace {
 	pid_t pid; /* thread group */
 	pid_t tid;
 	bool alive; /* traced and stopped; false once exited or detached */
-	bool mixture; /* memory of two states in one: an expression may make no sense, or not end */
-	bool aside; /* goes on for a look only: its values are not those around the transition */
+	bool mixture; /* its memory is a mixture of two states: evaluating an expression may fail, or not end */
+	bool aside; /* it goes on only to be examined: its values are not those around the transition */
 	bool own; /* made by trace_fork: to be killed, not detached */
-	bool mortal; /* no replay: that it is killed is what it does, and no failure (ERR_KILLED) */
+	bool mortal; /* not a replay: if it is killed, that is no failure (ERR_KILLED) */
 	bool stale_interrupt; /* an interrupt may be pending that no caller waits for */
 	bool runs; /* by trace_let_run */
 	uint64_t dr[TRACE_SLOTS];
@@ -87,15 +87,20 @@ int trace_pin(pid_t tid, int cpu, struct err *e);
 
 /* Seizes thread tid of process pid and stops it where it is, also inside a system call. */
 int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e);
-/* Clears the slots and lets go. stopped: the process is left in a group stop (SIGSTOP) with no
- * further instruction executed by this thread, for another debugger to attach. */
+/*
+ * Clears the slots and detaches. stopped: the process is left in a group stop (SIGSTOP) with no further instruction
+ * executed by this thread, for another debugger to attach.
+ */
 int trace_detach(struct trace *t, bool stopped, struct err *e);
 /* Kills the whole process and reaps it, when the caller is its parent. Safe on a dead one. */
 void trace_kill(struct trace *t);
 /* Waits for the end of a process that was killed, a child of the caller, and of its threads, which may be traced. */
 void trace_reap(pid_t pid);
 
-/* It runs on; the next trace_cont only waits until something happens. Until then nothing else may be done with it. */
+/*
+ * Lets the thread run on; the next trace_cont only waits until something happens. Until then nothing else may be done
+ * with it.
+ */
 int trace_let_run(struct trace *t, struct err *e);
 /* Runs on, delivering sig (0: none), until something happens. */
 int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e);

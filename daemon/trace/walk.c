@@ -89,8 +89,10 @@ static int map_memory(struct trace_walk *w, struct trace *t, uint64_t *at, struc
 	return trace_write(t->pid, *at, &w->ask, sizeof(w->ask), e);
 }
 
-/* Back to where the caller's stack, and what the kernel may do there, are not touched: lets the thread call the
- * recorder. */
+/*
+ * Calls the recorder in the thread, on a stack that is apart from the caller's and from what the kernel may write
+ * there.
+ */
 static int call_recorder(struct trace_walk *w, struct trace *t, const struct walk_state *s, uint64_t memory,
 			 struct err *e)
 {
@@ -104,7 +106,7 @@ static int call_recorder(struct trace_walk *w, struct trace *t, const struct wal
 	return trace_set_regs(t, &r, e);
 }
 
-/* Where the code of the last walks began, to which the recorder returns in them. */
+/* Where the code of the last walks began, to which the recorder returns during them. */
 static uint64_t began[BEGAN_MOST];
 static unsigned nbegan;
 
@@ -129,7 +131,7 @@ static int read_answer(struct trace_walk *w, struct trace *t, uint64_t memory, s
 	return trace_read(t->pid, memory, &w->ask, sizeof(w->ask), e);
 }
 
-/* Where it is to be seen if it gets into the program's own code. */
+/* Sets a breakpoint at the goal, for when it is reached in the program's own code. */
 static int arm(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	unsigned n = 0;
@@ -142,7 +144,7 @@ static int arm(struct trace_walk *w, struct trace *t, struct err *e)
 	return trace_set_watch(t, END_SLOT, w->end_watch, 8, e);
 }
 
-/* Was the goal's breakpoint met, and no other one? */
+/* Was the goal's breakpoint hit, and no other one? */
 static bool is_at_goal(const struct trace_walk *w, const struct trace_stop *s)
 {
 	return w->ask.goal && (s->slots & ~(1u << END_SLOT)) == 1u << w->ask.places;
@@ -176,9 +178,10 @@ static bool leave_natively(struct trace_walk *w, struct trace *t)
 }
 
 #define FAILED (-100)
-#define OUTSIDE_MOST 64 /* the goal's address is met so often, and it is not the goal: comparing takes long */
+/* after this many arrivals at the goal's address that were not the goal, gives up: comparing takes long */
+#define OUTSIDE_MOST 64
 
-/* At the goal's address, in the program's own code, with registers that are not the translated code's. */
+/* The thread is at the goal's address in the program's own code; the registers are not those of translated code. */
 static int at_goal_outside(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	struct walk_tell ignored = {0};
@@ -206,8 +209,8 @@ static int at_fault(struct trace_walk *w, struct trace *t, uint64_t pc, struct e
 }
 
 /*
- * 1: at the int3; 0: nothing yet; else -enum walk_end, or -100: error. *sig is to be delivered: SIGSYS of a call of the
- * kernel that a function makes which the recorder has called: neither is translated.
+ * What a stop means. 1: the int3; 0: nothing yet; else -enum walk_end, or -100: error. *sig is to be delivered: SIGSYS
+ * of a system call by a function which the recorder has called; neither is translated.
  */
 static int heard(struct trace_walk *w, struct trace *t, const struct trace_stop *s, int *sig, struct err *e)
 {
@@ -238,7 +241,7 @@ static int heard(struct trace_walk *w, struct trace *t, const struct trace_stop 
 	return trace_is_fault(s) ? at_fault(w, t, r.rip, e) : -WALK_CANNOT;
 }
 
-/* Until it has something to say. As heard, but never 0. */
+/* Runs until there is something to report. Returns as heard, but never 0. */
 static int run(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	const struct trace_limit slice = {.wall_ns = SLICE_NS, .meanwhile = w->ops->meanwhile, .ctx = w->ctx};
@@ -258,7 +261,7 @@ static int run(struct trace_walk *w, struct trace *t, struct err *e)
 	return r;
 }
 
-/* The request, in memory that stayed, or in new memory. */
+/* Writes the request into memory that was kept, or into new memory. */
 static int request(struct trace_walk *w, struct trace *t, uint64_t *memory, struct err *e)
 {
 	const uint64_t resume = 1;
@@ -277,7 +280,7 @@ static int request(struct trace_walk *w, struct trace *t, uint64_t *memory, stru
 		       : 0;
 }
 
-/* Let the recorder make ready. The same results as run; the address where it stops first is not known before. */
+/* Has the recorder prepare. Returns as run; the address of the first stop is not known before. */
 static int begin(struct trace_walk *w, struct trace *t, struct walk_state *s, uint64_t *memory, struct err *e)
 {
 	struct user_regs_struct r;
@@ -297,7 +300,7 @@ static int begin(struct trace_walk *w, struct trace *t, struct walk_state *s, ui
 	return w->ask.start && (!w->ask.watches || w->ask.can_watch) ? 1 : -WALK_LEFT;
 }
 
-/* The state at the int3 becomes the program's. */
+/* Gives the thread the program's state at the int3. */
 static int step_out(struct trace *t, uint64_t rip, bool for_good, struct err *e)
 {
 	struct user_regs_struct r;
@@ -311,7 +314,7 @@ static int step_out(struct trace *t, uint64_t rip, bool for_good, struct err *e)
 	return trace_set_regs(t, &r, e);
 }
 
-/* The recorder thinks that this is the goal. 1: so it is; 0: no, it is to go on. */
+/* The recorder takes this for the goal. 1: it is; 0: it is not, and the walk goes on. */
 static int consider(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	struct replay_walk *a = &w->ask;
@@ -332,7 +335,7 @@ static int consider(struct trace_walk *w, struct trace *t, uint64_t memory, stru
 	return trace_write(t->pid, memory, a, sizeof(*a), e) || step_out(t, a->again, false, e) ? -1 : 0;
 }
 
-/* As many changes as the log holds, and it is to stop. */
+/* Asks for as many changes as the log can hold, and then a stop. */
 static void plan_changes(struct trace_walk *w)
 {
 	uint64_t full = w->told + REPLAY_WALK_LOG - 1;
@@ -362,7 +365,7 @@ int trace_walk_tell(struct trace_walk *w, struct trace *t, struct err *e)
 	return 0;
 }
 
-/* At an arrival: 1: it is what was asked for; 0: the log was full, and it goes on. */
+/* At an arrival. 1: it is what was asked for; 0: the log was full, and the walk goes on. */
 static int at_nth(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	struct replay_walk *a = &w->ask;
@@ -401,8 +404,7 @@ static int go(struct trace_walk *w, struct trace *t, uint64_t memory, struct err
 	}
 }
 
-/* After the segment's end: have the words been changed by the recorder, on its way to that? Then nobody knows how
- * often. */
+/* After the segment's end: has the recorder changed the words on its way there? Then it is not known how often. */
 static int settle(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	if (read_answer(w, t, memory, e) || read_counts(w, t, e))
@@ -459,7 +461,7 @@ static int walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 	w->ask.maps = w->met_outside = 0;
 	r = begin(w, t, &s, &memory, e);
 	w->request = memory;
-	if (r == -WALK_LEFT) /* not even begun */
+	if (r == -WALK_LEFT) /* the walk has not even begun */
 		return put_back(t, &s, s.r.rip, e) || clean_up(w, t, memory, e) ? -1 : WALK_LEFT;
 	if (r == 1)
 		r = put_back(t, &s, w->ask.start, e) || arm(w, t, e) ? FAILED : go(w, t, memory, e);
