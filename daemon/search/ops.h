@@ -64,9 +64,8 @@ struct search_ops {
 	int (*checkpoint)(void *ctx, struct err *e);
 	/* The search no longer needs a checkpoint that it made. */
 	int (*drop)(void *ctx, uint64_t at, struct err *e);
-	/* The last checkpoint at or before n, the first one after n: true and *at, or false. */
+	/* The last checkpoint at or before n: true and *at, or false. */
 	bool (*ckpt_before)(void *ctx, uint64_t n, uint64_t *at);
-	bool (*ckpt_after)(void *ctx, uint64_t n, uint64_t *at);
 	/* Time at which event n was recorded, in any unit, never falling: midpoints go by it. */
 	uint64_t (*weight)(void *ctx, uint64_t n);
 	/* A monotonic clock in nanoseconds, for the costs and the decision to checkpoint. */

@@ -242,24 +242,30 @@ static int probe(struct search *s, uint64_t n, struct err *e)
 	return bad ? 0 : checkpoint_here(s, e);
 }
 
-/*
- * Of the checkpoints that the bound on evaluations allows, the one nearest to the middle of the interval that is left.
- */
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a < b ? b - a : a - b;
+}
+
+/* Of the cuts that the bound on evaluations allows, the one nearest to the middle of the interval that is left. */
 static bool choose(const struct search *s, uint64_t *at)
 {
-	uint64_t first, last, mid, below = 0, above = 0;
-	bool has_below, has_above;
+	uint64_t first, last, mid;
+	bool found = false;
 
 	if (bisect_done(&s->b))
 		return false;
 	bisect_window(&s->b, &first, &last);
 	mid = bisect_middle(&s->b);
-	has_below = s->ops->ckpt_before(s->ctx, mid, &below) && below >= first && below <= last;
-	has_above = s->ops->ckpt_after(s->ctx, mid, &above) && above >= first && above <= last;
-	if (!has_below && !has_above)
-		return false;
-	*at = has_below && (!has_above || mid - below <= above - mid) ? below : above;
-	return true;
+	for (size_t i = 0; i < s->params->cuts_n; i++) {
+		uint64_t cut = s->params->cuts[i];
+
+		if (cut < first || cut > last || (found && distance(cut, mid) >= distance(*at, mid)))
+			continue;
+		*at = cut;
+		found = true;
+	}
+	return found;
 }
 
 /* ---- the stages ---- */
@@ -278,16 +284,14 @@ static int check_ends(struct search *s, struct err *e)
 }
 
 /*
- * Stage A, Search-Ckpts (FReD 3.2): bisects the checkpoints to two neighbours, good and bad. A
- * checkpoint so near an end that taking it as a midpoint would break the bound on evaluations is
- * passed over here; stage C starts from it all the same.
+ * Stage A, Search-Ckpts (FReD 3.2): bisects the cuts, where checkpoints are, to two neighbours, good and bad. A
+ * cut so near an end that taking it as a midpoint would break the bound on evaluations is passed over here; stage C
+ * starts from a checkpoint there all the same.
  */
 static int search_ckpts(struct search *s, struct err *e)
 {
-	uint64_t at;
+	uint64_t at = 0;
 
-	if (!s->ops->ckpt_before || !s->ops->ckpt_after)
-		return 0;
 	while (choose(s, &at))
 		if (probe(s, at, e))
 			return -1;

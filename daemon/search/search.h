@@ -6,6 +6,8 @@
 #ifndef FRED_SEARCH_SEARCH_H
 #define FRED_SEARCH_SEARCH_H
 
+#include <stddef.h>
+
 #include "search/ops.h"
 
 /*
@@ -24,9 +26,15 @@ struct search_params {
 	uint64_t left, right; /* positions; left < right */
 	enum search_on_error on_error;
 	/* Evaluations allowed beyond the two ends and ceil(log2(right - left)). 0 is the
-	 * theoretical bound; 1 or 2 let stages A and B stop at uneven checkpoints, which saves
+	 * theoretical bound; 1 or 2 let stage A stop at uneven distances, which saves
 	 * running. */
 	unsigned slack;
+	/*
+	 * Positions, rising, that stage A bisects: those at which a first replay makes checkpoints. Checkpoints that
+	 * exist by chance decide nothing, so that each search of the same interval evaluates at the same positions.
+	 */
+	const uint64_t *cuts;
+	size_t cuts_n;
 	uint64_t checkpoint_cost_ns; /* estimate until one has been measured; 0: always take the
 					first */
 };

@@ -52,6 +52,7 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 {
 	struct timeline_point good, bad;
 	uint64_t near;
+	unsigned count;
 	double t0;
 	int r;
 
@@ -72,11 +73,12 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	t0 = clock_s();
 	if (nav_goto(&w->nav, w->good, e) || (!w->from.pc && target_snap(&w->nav.t, &w->good_copy, e)))
 		return -1;
+	count = nav_checkpoints_wanted(&w->nav, w->good, w->bad);
+	w->cuts_n = nav_cuts(&w->nav, w->good, w->here.event, count, w->cuts);
 	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad)
 		r = nav_goto(&w->nav, w->here.event, e);
 	else
-		r = nav_run_with_checkpoints(&w->nav, w->here.event, nav_checkpoints_wanted(&w->nav, w->good, w->bad),
-					     e);
+		r = nav_run_with_checkpoints(&w->nav, w->here.event, count, e);
 	w->replay_s = clock_s() - t0;
 	return r;
 }
@@ -275,6 +277,8 @@ static int bisect(struct watch *w, const struct watch_params *p, struct search_r
 		.right = w->bad,
 		.on_error = p->on_error,
 		.slack = 2,
+		.cuts = w->cuts,
+		.cuts_n = w->cuts_n,
 		.checkpoint_cost_ns = 25000000,
 	};
 

@@ -21,6 +21,8 @@ struct watch {
 	struct expr_patience *patience; /* of an earlier search of the same command; NULL: this is the first */
 	struct op_ctx *ctx;
 	uint64_t good, bad;
+	uint64_t cuts[2 * NAV_CUTS_MAX]; /* search_params.cuts */
+	size_t cuts_n;
 	struct timeline_point from; /* the good end; with a pc: inside the segment after `good` */
 	struct timeline_point here; /* the bad end; with a pc: inside the segment before `bad` */
 	struct expr_value at_good, at_bad;

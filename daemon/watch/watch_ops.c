@@ -75,11 +75,6 @@ static bool op_ckpt_before(void *arg, uint64_t n, uint64_t *at)
 	return nav_ckpt_before(&((struct watch *)arg)->nav, n, at);
 }
 
-static bool op_ckpt_after(void *arg, uint64_t n, uint64_t *at)
-{
-	return nav_ckpt_after(&((struct watch *)arg)->nav, n, at);
-}
-
 static uint64_t op_weight(void *arg, uint64_t n)
 {
 	struct watch *w = arg;
@@ -108,7 +103,6 @@ const struct search_ops watch_event_ops = {
 	.checkpoint = op_checkpoint,
 	.drop = op_drop,
 	.ckpt_before = op_ckpt_before,
-	.ckpt_after = op_ckpt_after,
 	.weight = op_weight,
 	.clock_ns = op_clock,
 	.progress = op_progress_cb,

@@ -52,7 +52,7 @@ static void random_timelines(void **state)
 	uint64_t seed = 99;
 
 	for (int round = 0; round < 6000; round++) {
-		uint64_t n = 20 + world_random(&seed) % HUGE_TOTAL, flip = 0;
+		uint64_t n = 20 + world_random(&seed) % HUGE_TOTAL, flip = 0, cuts[32];
 		struct world w;
 		struct search_result r;
 		struct search_params p;
@@ -77,6 +77,9 @@ static void random_timelines(void **state)
 			if (!world_ops.ckpt_before(&w, c, &near) || near != c)
 				world_ckpt(&w, c);
 		}
+		memcpy(cuts, w.ckpt, sizeof(cuts));
+		p.cuts = cuts;
+		p.cuts_n = w.ckpts < 32 ? w.ckpts : 32;
 		w.restart_ns = world_random(&seed) % 1000000;
 		w.ckpt_ns = world_random(&seed) % 1000000;
 		assert_int_equal(search_run(ops[round % 3], &w, &p, &r, &e), 0);
@@ -177,17 +180,46 @@ static void evaluation_errors(void **state)
 	assert_int_equal(r.left, 599);
 }
 
-/* Evenly spaced checkpoints, slack 1: A ends at two neighbours and C works between them only. */
+/* With several transitions, the one that is found does not depend on the checkpoints that there are. */
+static void checkpoints_do_not_matter(void **state)
+{
+	const uint64_t cuts[] = {2500, 5000, 7500};
+	struct search_params p = {.right = 10000, .slack = 2, .cuts = cuts, .cuts_n = 3};
+	uint64_t seed = 42, first = 0;
+
+	for (unsigned round = 0; round < 100; round++) {
+		struct search_result r;
+		struct world w;
+		struct err e;
+
+		world_init(&w, 10000);
+		for (uint64_t at = 900; at < 10000; at += 700)
+			world_flip(&w, at);
+		for (unsigned i = 0; i < 10 * (round % 5); i++)
+			world_ckpt(&w, 1 + 200 * i + world_random(&seed) % 200);
+		w.restart_ns = world_random(&seed) % 10000;
+		w.ckpt_ns = world_random(&seed) % 10000;
+		assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
+		check_found(&w, &p, &r);
+		first = round ? first : r.left;
+		assert_int_equal(r.left, first);
+	}
+}
+
+/* Evenly spaced checkpoints at all cuts, slack 1: A ends at two neighbours and C works between them only. */
 static void stage_a_finds_neighbours(void **state)
 {
 	struct world w;
 	struct search_result r;
-	struct search_params p = {.right = 65536, .slack = 1};
+	uint64_t cuts[63];
+	struct search_params p = {.right = 65536, .slack = 1, .cuts = cuts};
 	struct err e;
 
 	world_init(&w, 65536);
-	for (uint64_t c = 1024; c < 65536; c += 1024)
+	for (uint64_t c = 1024; c < 65536; c += 1024) {
 		world_ckpt(&w, c);
+		cuts[p.cuts_n++] = c;
+	}
 	world_flip(&w, 40000);
 	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
 	check_found(&w, &p, &r);
@@ -227,6 +259,7 @@ int main(void)
 		cmocka_unit_test(equal_ends),
 		cmocka_unit_test(bad_interval),
 		cmocka_unit_test(evaluation_errors),
+		cmocka_unit_test(checkpoints_do_not_matter),
 		cmocka_unit_test(stage_a_finds_neighbours),
 		cmocka_unit_test(stage_d_finds),
 	};

@@ -106,18 +106,6 @@ static bool op_ckpt_before(void *ctx, uint64_t n, uint64_t *at)
 	return i > 0;
 }
 
-static bool op_ckpt_after(void *ctx, uint64_t n, uint64_t *at)
-{
-	struct world *w = ctx;
-	unsigned i = 0;
-
-	while (i < w->ckpts && w->ckpt[i] <= n)
-		i++;
-	if (i < w->ckpts)
-		*at = w->ckpt[i];
-	return i < w->ckpts;
-}
-
 static int op_restart(void *ctx, uint64_t at_most, uint64_t *at, struct err *e)
 {
 	struct world *w = ctx;
@@ -236,8 +224,7 @@ static void op_progress(void *ctx, const struct search_progress *p)
 #define REQUIRED .evaluate = op_evaluate, .restart = op_restart, .run_to = op_run_to
 #define USUAL                                                                                      \
 	REQUIRED, .checkpoint = op_checkpoint, .drop = op_drop, .ckpt_before = op_ckpt_before,     \
-		  .ckpt_after = op_ckpt_after, .clock_ns = op_clock, .cancelled = op_cancelled,            \
-		  .progress = op_progress
+		  .clock_ns = op_clock, .cancelled = op_cancelled, .progress = op_progress
 
 const struct search_ops world_ops_bare = {REQUIRED};
 const struct search_ops world_ops = {USUAL};
