@@ -82,6 +82,8 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, enum agent_statu
  * told that way.
  */
 int calls_still(const struct calls *c, pid_t pid, bool *ended, enum agent_status *s, struct agent_result *out);
+/* What the last calls_still counts for, as emulate_cost_ns. */
+uint64_t calls_still_cost_ns(const struct calls *c);
 /* They are not to be interpreted any more. */
 void calls_no_still(struct calls *c);
 

@@ -74,6 +74,11 @@ void calls_no_still(struct calls *c)
 	c->still = NULL;
 }
 
+uint64_t calls_still_cost_ns(const struct calls *c)
+{
+	return c->still && c->still->m ? emulate_cost_ns(c->still->m) : 0;
+}
+
 /* Memory as bytecode sees it. */
 static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
 {

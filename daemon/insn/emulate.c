@@ -8,6 +8,8 @@
 #define INSNS 4096u /* a power of two */
 #define RETURN_TO 0x10ull /* nothing is mapped there */
 #define STRING_MAX 4096u
+#define STEP_NS 50u
+#define PAGE_NS 1500u
 
 struct emulate *emulate_new(const struct emulate_ops *ops)
 {
@@ -41,7 +43,13 @@ void emulate_begin(struct emulate *m, void *ctx)
 	m->pages = 0;
 	m->last = NULL;
 	m->full = false;
+	m->steps = 0;
 	m->sp = EMULATE_STACK_HI;
+}
+
+uint64_t emulate_cost_ns(const struct emulate *m)
+{
+	return m->steps * STEP_NS + m->pages * PAGE_NS;
 }
 
 /* The code may have changed since it was decoded. NULL: it cannot be read. */
@@ -78,6 +86,7 @@ static enum emulate_end run(struct emulate *m, struct emulate_cpu *c)
 
 		if (c->rip == RETURN_TO)
 			return EMULATE_DONE;
+		m->steps++;
 		i = insn_at(m, c->rip);
 		if (!i)
 			return EMULATE_FAULT;

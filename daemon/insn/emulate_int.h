@@ -60,6 +60,7 @@ struct emulate {
 	struct emulate_page *last;
 	unsigned pages;
 	bool full;
+	uint64_t steps; /* interpreted since emulate_begin */
 	uint64_t sp; /* below what the caller has put there */
 	struct emulate_insn *insn; /* by address; one that has no room takes another's place */
 };

@@ -175,7 +175,7 @@ static int search(struct local *l, struct err *e)
 		if (l->r->outcome != TRACE_LOCAL_FOUND)
 			return 0;
 		if (!l->lasting.ns)
-			trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
+			local_begin_lasting(l, or_default(l->p->lasting_ns, LASTING_NS));
 		again = local_look_later(l, e);
 		before = l->r->evaluations;
 	}
@@ -221,7 +221,7 @@ static int begin_bad(struct local *l, struct err *e)
 
 	l->r->begins_bad = true;
 	local_answer(l, TRACE_LOCAL_BAD);
-	trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
+	local_begin_lasting(l, or_default(l->p->lasting_ns, LASTING_NS));
 	again = local_look_later(l, e);
 	while (!again && most-- && !local_watchable(l)) {
 		moved = local_next_stretch(l, &good, e);

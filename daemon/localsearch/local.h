@@ -40,6 +40,8 @@ struct trace_local_ops {
 	/* Evaluates in t's process, which is stopped, and must leave it as it was. *words comes
 	 * with n == 0 and complete == false. 0; 1: the same, but all of it was known; -1 ends the search. */
 	int (*eval)(void *ctx, struct trace *t, enum trace_side *side, struct trace_words *words, struct err *e);
+	/* What the last evaluation counts for (trace/budget.h). NULL: nothing. */
+	uint64_t (*cost_ns)(void *ctx);
 	/* Has t reached the end of its segment? Asked whenever it stops at end_break, at end_watch,
 	 * or by a limit (each slice of slice_ns of wall time). NULL: end_break and end_watch always
 	 * are the end. 0 or -1. */
@@ -72,7 +74,7 @@ struct trace_local_params {
 	uint64_t slice_ns; /* wall time between two calls of `ended`: 50 ms */
 	uint64_t nth; /* find the nth transition, from 1, counting changes of the words; 0: any */
 	bool lasting; /* find the last transition, as far as it is found within ... */
-	uint64_t lasting_ns; /* ... this wall time: 1 s */
+	uint64_t lasting_ns; /* ... so many ns of work (trace/budget.h): 1 s */
 	bool no_forks; /* never make copies: hits or steps only */
 	bool no_watch; /* never watch (for tests) */
 	bool no_guess; /* never evaluate made-up states (local_guess.h) */

@@ -292,7 +292,7 @@ static bool samples_go_on(struct local *l, uint64_t i, uint64_t n)
 	if (i >= 2 * n)
 		return false;
 	if (l->p->lasting_ns)
-		return i < SAMPLES_MIN || (i < SAMPLES_WHOLE && !trace_budget_is_over(&l->lasting, l->left.pid));
+		return i < SAMPLES_MIN || (i < SAMPLES_WHOLE && !local_lasting_is_over(l, &l->left));
 	return i < SAMPLES_MIN || (i < SAMPLES_MAX && i < most);
 }
 

@@ -7,6 +7,10 @@
 
 #define END_SLOT 3
 #define SNAPSHOT_MAX 4096
+/* What work counts for. */
+#define HIT_NS 20000u
+#define STEP_NS 6000u
+#define FORK_NS 300000u
 
 /* The contents of the words, to see whether a hit changed one. */
 struct snapshot {
@@ -18,6 +22,27 @@ struct snapshot {
 unsigned local_free_slots(const struct local *l)
 {
 	return TRACE_SLOTS - (l->p->end_break || l->p->end_watch);
+}
+
+static struct local_work work_of(const struct local *l)
+{
+	return (struct local_work){l->r->hits, l->r->steps, l->r->forks, l->cost_ns};
+}
+
+void local_begin_lasting(struct local *l, uint64_t ns)
+{
+	trace_budget_begin_work(&l->lasting, ns, l->left.pid);
+	l->counted = work_of(l);
+}
+
+bool local_lasting_is_over(struct local *l, const struct trace *t)
+{
+	struct local_work now = work_of(l), *was = &l->counted;
+
+	trace_budget_spend(&l->lasting, (now.hits - was->hits) * HIT_NS + (now.steps - was->steps) * STEP_NS +
+						(now.forks - was->forks) * FORK_NS + now.cost_ns - was->cost_ns);
+	*was = now;
+	return trace_budget_is_over(&l->lasting, t->pid);
 }
 
 bool local_watchable(const struct local *l)
@@ -192,7 +217,7 @@ static int advance(struct local *l, struct trace *t, bool step, uint64_t count, 
 	while (*done < count) {
 		bool moved;
 
-		if ((raw_max && raw == raw_max) || (l->hurry && trace_budget_is_over(&l->lasting, t->pid))) {
+		if ((raw_max && raw == raw_max) || (l->hurry && local_lasting_is_over(l, t))) {
 			*how = LOCAL_LIMIT;
 			return 0;
 		}

@@ -13,6 +13,11 @@ enum local_unit {
 	LOCAL_STEP, /* instructions, or, with the words known, those that change a word */
 };
 
+/* What takes time, as far as it is counted. */
+struct local_work {
+	uint64_t hits, steps, forks, cost_ns;
+};
+
 struct local {
 	const struct trace_local_params *p;
 	const struct trace_local_ops *ops;
@@ -26,7 +31,9 @@ struct local {
 	struct trace_words words; /* as of the last evaluation at left */
 	uint64_t span_ns; /* after narrowing: a copy that ran from `left` for so long ended bad */
 	bool hurry; /* local_advance gives up when `lasting` is over */
-	struct trace_budget lasting; /* for the search for later transitions */
+	struct trace_budget lasting; /* of work, for the search for later transitions */
+	struct local_work counted; /* what was spent of it so far, also before it began */
+	uint64_t cost_ns; /* of all evaluations */
 	unsigned free_slots; /* slots not needed for the end */
 	struct user_regs_struct before; /* before the last single step */
 	bool before_known;
@@ -41,6 +48,10 @@ enum local_move {
 	LOCAL_EXITED,
 };
 
+/* Begins the time for later transitions: work that is counted, so that it goes as far each time. */
+void local_begin_lasting(struct local *l, uint64_t ns);
+/* t: what moves now. */
+bool local_lasting_is_over(struct local *l, const struct trace *t);
 /* Do the words fit into the free debug registers? */
 bool local_watchable(const struct local *l);
 /* Are the words that the expression reads at the left end known, and the same in both states? Then so is its value. */

@@ -22,6 +22,7 @@ int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_wor
 	known = l->ops->eval(l->ctx, t, &side, words, e);
 	if (known < 0)
 		return -1;
+	l->cost_ns += l->ops->cost_ns ? l->ops->cost_ns(l->ctx) : 0;
 	*bad = side == TRACE_BAD;
 	l->none = side == TRACE_NONE;
 	if (words->n > TRACE_WORDS_MAX)

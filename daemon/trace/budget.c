@@ -11,6 +11,7 @@
 #include "base/clock.h"
 
 #define BUDGET_TIMES 10
+#define BUDGET_WORK_TIMES 4
 
 static uint64_t thread_delay(pid_t pid, const char *tid)
 {
@@ -49,6 +50,23 @@ void trace_budget_begin(struct trace_budget *b, uint64_t ns, pid_t pid)
 	b->pid = pid;
 	b->delay = process_delay(getpid());
 	b->pid_delay = process_delay(pid);
+	b->work_ns = b->spent_ns = 0;
+}
+
+void trace_budget_begin_work(struct trace_budget *b, uint64_t ns, pid_t pid)
+{
+	trace_budget_begin(b, ns * BUDGET_WORK_TIMES, pid);
+	b->work_ns = ns;
+}
+
+void trace_budget_spend(struct trace_budget *b, uint64_t ns)
+{
+	b->spent_ns += ns;
+}
+
+static bool is_spent(const struct trace_budget *b)
+{
+	return b->work_ns && b->spent_ns >= b->work_ns;
 }
 
 static void move_end(struct trace_budget *b, pid_t pid)
@@ -63,6 +81,8 @@ bool trace_budget_is_over(struct trace_budget *b, pid_t pid)
 {
 	uint64_t now = clock_ns();
 
+	if (is_spent(b))
+		return true;
 	if (now <= b->until)
 		return false;
 	move_end(b, pid);
@@ -74,5 +94,7 @@ uint64_t trace_budget_left(struct trace_budget *b, pid_t pid)
 	uint64_t now = clock_ns();
 
 	move_end(b, pid);
-	return now < b->until ? b->until - now : 0;
+	if (is_spent(b) || now >= b->until)
+		return 0;
+	return b->work_ns ? b->work_ns - b->spent_ns : b->until - now;
 }

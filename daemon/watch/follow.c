@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "expr/patience.h"
 #include "localsearch/line.h"
 #include "replay/segment.h"
 #include "trace/alias.h"
@@ -16,18 +17,25 @@
 #include "visibility/visibility.h"
 
 #define POLL_MS 2
-#define ASK_STOPS 256 /* stops between two checks of the clock and of cancellation */
-/* seconds of recorded time: a way that is shorter is replayed once more for a few further evaluations */
-#define NEAR_S 2
+#define ASK_STOPS 256 /* stops between two looks at the process and the client */
+#define NEAR_S 2 /* of recorded time that is gone over for a few looks more */
 #define LOOKS_MIN 32
 #define WATCHES TRACE_SLOTS
-#define TRIES 4 /* runs from change to change; after these, the value is looked at event by event */
+#define TRIES 4 /* from change to change, before it is looked at event by event */
+/* What work counts for (trace/budget.h), besides evaluating: it is the same in each run, so that the answer is, too. */
+#define EVENT_NS 1000u /* an event on the way */
+#define HIT_NS 20000u /* a stop at a change */
+#define LOOK_NS 40000u /* a stop at an event */
+#define COPY_NS 300000u /* to see how a statement ends */
+#define STEP_NS 8000u /* an instruction of that */
 
 struct following {
 	const struct follow *f;
 	struct follow_result *r;
 	struct trace_budget budget, half;
-	uint64_t left_ns; /* what is left of the budget after a run from change to change */
+	uint64_t counted; /* the event up to which those on the way were counted */
+	uint64_t until; /* from change to change: that of the way for which there is work left, even without changes */
+	uint64_t left_ns; /* of the budget, after a run from change to change */
 	struct trace_words words;
 	struct group group;
 	uint64_t gadget; /* address of a `syscall` instruction in the process, for making copies */
@@ -100,6 +108,20 @@ static void to_words(const struct following *w, const struct agent_result *from,
 		to->complete = false;
 }
 
+static void spend(struct following *w, uint64_t ns)
+{
+	trace_budget_spend(&w->budget, ns);
+	trace_budget_spend(&w->half, ns);
+}
+
+/* It has come to event `at`. */
+static void spend_way(struct following *w, uint64_t at)
+{
+	if (at > w->counted)
+		spend(w, (at - w->counted) * EVENT_NS);
+	w->counted = at > w->counted ? at : w->counted;
+}
+
 /* 1: it cannot be evaluated while threads are on their way. */
 static int evaluate(struct following *w, struct expr_value *v)
 {
@@ -108,6 +130,7 @@ static int evaluate(struct following *w, struct expr_value *v)
 
 	w->r->evaluations++;
 	w->r->evaluate_ns += clock_ns() - start;
+	spend(w, patience_cost_ns(w->f->x));
 	return r;
 }
 
@@ -137,6 +160,7 @@ static int look_here(struct following *w, struct err *e)
 		return -1;
 	w->r->evaluations++;
 	w->r->evaluate_ns += clock_ns() - start;
+	spend(w, LOOK_NS + patience_cost_ns(w->f->x));
 	put(w, v.truth, nav_at(w->f->nav) - 1);
 	return 0;
 }
@@ -237,6 +261,7 @@ static int go_through(struct following *w, struct trace *t, struct trace_line *l
 			return 0;
 		if (expr_eval_still(w->f->x, t->pid, &v))
 			return 0;
+		spend(w, STEP_NS + patience_cost_ns(w->f->x));
 		now = pred_side(w->f->pred, v.truth);
 		if (now != PRED_NONE)
 			*side = now;
@@ -269,6 +294,7 @@ static int end_statement(struct following *w, struct trace *t, enum pred_side *s
 		return 0;
 	if (trace_fork(t, w->gadget, &copy, e))
 		return -1;
+	spend(w, COPY_NS);
 	r = segment_unshare(&copy, e) || trace_clear_all(&copy, e) || go_through(w, &copy, &line, side, e) ? -1 : 0;
 	trace_kill(&copy);
 	return r;
@@ -281,6 +307,8 @@ static int changed(struct following *w, struct trace *t, struct err *e)
 	struct expr_value v;
 	enum pred_side side, then;
 
+	spend_way(w, ctl(w)->turn);
+	spend(w, HIT_NS);
 	if (evaluate(w, &v))
 		return 1;
 	w->hits++;
@@ -311,7 +339,8 @@ static void hear(struct following *w)
 		return;
 	w->notify = notify;
 	if (state == REPLAY_PARKED || state == REPLAY_ENDED) {
-		w->over = w->r->reached = true;
+		w->over = true;
+		w->r->reached = state == REPLAY_ENDED || w->until == w->f->until;
 	} else if (target_is_lost(&w->f->nav->t, &why)) {
 		log_warn("%s", why.text);
 		w->over = true;
@@ -367,6 +396,8 @@ static int wait_for_changes(struct following *w, struct err *e)
 			r = take(w, th, &s, e);
 		if (got < 0 || r)
 			return got < 0 ? -1 : r;
+		if (got == 1 && is_late(w)) /* after the same stop in each run */
+			return 0;
 		if (got == 1 && ++stops % ASK_STOPS)
 			continue;
 		hear(w);
@@ -381,6 +412,7 @@ static int wait_for_changes(struct following *w, struct err *e)
 static int begin_group(struct following *w, struct err *e)
 {
 	struct target *t = &w->f->nav->t;
+	uint64_t most;
 
 	if (trace_prepare(true, e) || (t->cpu >= 0 && trace_pin(0, t->cpu, e)) || group_seize(&w->group, t->pid, e))
 		return -1;
@@ -388,9 +420,11 @@ static int begin_group(struct following *w, struct err *e)
 	    (segment_find_gadget(t->pid, &w->gadget, e) || visibility_find(t->pid, &w->visibility, e)))
 		return -1;
 	arm(w);
+	most = trace_budget_left(&w->budget, t->pid) / EVENT_NS + 1;
+	w->until = w->f->until - nav_at(w->f->nav) < most ? w->f->until : nav_at(w->f->nav) + most;
 	ctl(w)->blind++; /* data is watched, not code: computations may run translated */
 	w->notify = __atomic_load_n(&ctl(w)->notify, __ATOMIC_ACQUIRE);
-	target_release(t, w->f->until);
+	target_release(t, w->until);
 	return group_resume(&w->group, 0, e);
 }
 
@@ -486,8 +520,9 @@ static int run(struct following *w, struct err *e)
 static int run_anew(struct following *w, uint64_t budget_ns, struct err *e)
 {
 	*w->r = (struct follow_result){.last = PRED_NONE};
-	trace_budget_begin(&w->budget, budget_ns, w->f->nav->t.pid);
-	trace_budget_begin(&w->half, budget_ns / 2, w->f->nav->t.pid);
+	w->counted = nav_at(w->f->nav);
+	trace_budget_begin_work(&w->budget, budget_ns, w->f->nav->t.pid);
+	trace_budget_begin_work(&w->half, budget_ns / 2, w->f->nav->t.pid);
 	return run(w, e);
 }
 

@@ -26,10 +26,8 @@ struct follow {
 	 * count
 	 */
 	struct statements *statements;
-	/*
-	 * wall time (ns) after which following stops; a second run, which confirms what was found by hits, has the same
-	 * time again
-	 */
+	/* of work, that is counted (trace/budget.h): then following stops; another run, which confirms what was found by
+	 * hits, has as much */
 	uint64_t budget_ns;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "expr/patience.h"
 #include "replay/segment.h"
 #include "trace/alias.h"
 #include "visibility/shim_frames.h"
@@ -101,7 +102,12 @@ static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_
 	return c->seg.t->ctl->aliases && alias_add_words(t->pid, words, e) ? -1 : known;
 }
 
-/* Has the segment ended? It ends when its event is counted, also in a copy with a control page of its own. */
+static uint64_t cost_ns(void *arg)
+{
+	return patience_cost_ns(((struct ctx *)arg)->x);
+}
+
+/* The segment ends when its event is counted, also in a copy with a control page of its own. */
 static int ended(void *arg, struct trace *t, bool *end, struct err *e)
 {
 	return segment_is_over(&((struct ctx *)arg)->seg, t->pid, end, e);
@@ -142,6 +148,7 @@ static uint64_t line(void *arg, struct trace *t, uint64_t pc, bool *begins)
 
 static const struct trace_local_ops by_statements = {
 	.eval = eval,
+	.cost_ns = cost_ns,
 	.ended = ended,
 	.forked = forked,
 	.cancelled = cancelled,
@@ -151,6 +158,7 @@ static const struct trace_local_ops by_statements = {
 
 static const struct trace_local_ops ops = {
 	.eval = eval,
+	.cost_ns = cost_ns,
 	.ended = ended,
 	.forked = forked,
 	.cancelled = cancelled,

@@ -72,11 +72,38 @@ static void over_at_last(void **state)
 	assert_true(clock_ns() - from >= NS / 100);
 }
 
+static void counted_work(void **state)
+{
+	struct trace_budget b;
+
+	(void)state;
+	trace_budget_begin_work(&b, 3600ull * 1000000000u, getpid());
+	trace_budget_spend(&b, 1600ull * 1000000000u);
+	assert_false(trace_budget_is_over(&b, getpid()));
+	assert_true(trace_budget_left(&b, getpid()) == 2000ull * 1000000000u);
+	trace_budget_spend(&b, 2000ull * 1000000000u);
+	assert_true(trace_budget_is_over(&b, getpid()));
+	assert_int_equal(trace_budget_left(&b, getpid()), 0);
+}
+
+static void work_without_end(void **state)
+{
+	struct trace_budget b;
+
+	(void)state;
+	trace_budget_begin_work(&b, NS / 100, getpid());
+	while (!trace_budget_is_over(&b, getpid()))
+		;
+	assert_int_equal(trace_budget_left(&b, getpid()), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(busy_processor),
 		cmocka_unit_test(over_at_last),
+		cmocka_unit_test(counted_work),
+		cmocka_unit_test(work_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
