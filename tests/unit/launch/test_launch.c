@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -91,6 +92,15 @@ static char *only_maps(char *text)
 	return from;
 }
 
+/* Docker's default profile refuses personality(2): addresses are then fixed by other means. */
+static int may_turn_off_randomizing(void)
+{
+	int before = personality(0xffffffff), refused = personality(before | ADDR_NO_RANDOMIZE) == -1;
+
+	personality(before);
+	return !refused;
+}
+
 static void test_auxv(void **state)
 {
 	static const uint8_t want[] = LAUNCH_AT_RANDOM_BYTES;
@@ -107,7 +117,7 @@ static void test_auxv(void **state)
 	assert_non_null(strstr(text, line));
 	assert_non_null(strstr(text, "\nvdso 0\n"));
 	assert_non_null(strstr(text, "\nids 1 2 3 4\n"));
-	assert_non_null(strstr(text, "\nnorandom 1\n"));
+	assert_non_null(strstr(text, may_turn_off_randomizing() ? "\nnorandom 1\n" : "\nnorandom 0\n"));
 	assert_non_null(strstr(text, p.spec.path));
 }
 
