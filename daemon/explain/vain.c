@@ -160,8 +160,32 @@ static int unchanged_since(struct explain *x, const struct timeline_point *test,
 }
 
 /*
- * The thread waits for a variable to differ from the value that it read, and nothing has written it since. 1: told, in
- * place of the steps after the first `before`; 0: it waits for something else, or that is not known; -1.
+ * Will the test after the wait, or did the one before it, compare a variable with what it was earlier? 1: *l is where
+ * that is, and *at where the thread stood; 0: no, or that is not known; -1. Moves.
+ */
+static int compares_with_earlier(struct explain *x, const struct vain *v, const struct reason *r,
+				 struct timeline_point *at, struct insn_loc *l, struct err *e)
+{
+	bool ignored;
+	int got = r->caller ? wake_to_event_of(x, v->thread, v->wait, e) : 1;
+
+	if (!got)
+		got = flow_last_write(x, r->caller, 8, 0, &ignored, e);
+	if (!got && cursor_where(&x->t, at, e))
+		return -1;
+	got = got ? (got < 0 ? -1 : 0) : flow_will_compare_with_itself(x, x->t.in.seg.tid, l, e);
+	if (got)
+		return got;
+	explain_reopen(x);
+	got = to_test(x, v, r, e);
+	if (!got && cursor_where(&x->t, at, e))
+		return -1;
+	return got || !at->pc ? (got < 0 ? -1 : 0) : flow_compares_with_itself(x, x->t.in.seg.tid, l, e);
+}
+
+/*
+ * What it waits for is that a variable becomes another one than when it had read it, and nothing has written it
+ * since. 1: told, in the place of the steps after so many; 0: it waits for something else, or that is not known; -1.
  */
 static int tell_change(struct explain *x, const struct vain *v, const struct reason *r, size_t before, struct err *e)
 {
@@ -170,14 +194,8 @@ static int tell_change(struct explain *x, const struct vain *v, const struct rea
 	size_t n = x->chain.n;
 	struct insn_loc l;
 	struct inspect p = {0};
-	int got = to_test(x, v, r, e);
+	int got = compares_with_earlier(x, v, r, &test, &l, e);
 
-	if (!got && cursor_where(&x->t, &test, e))
-		return -1;
-	if (!got && test.pc)
-		got = flow_compares_with_itself(x, x->t.in.seg.tid, &l, e);
-	else
-		got = got < 0 ? -1 : 0;
 	if (got > 0)
 		got = unchanged_since(x, &test, &l, e);
 	if (got <= 0)

@@ -35,7 +35,12 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e);
  * cursor.
  */
 int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *place, struct err *e);
-/* The same for the last write to any of n places, at most 4: *which of them it was. */
+/*
+ * The same, where the program stands at a call, of the first branch after that: the compiler leaves out a test in front
+ * of a loop of whose result it is certain.
+ */
+int flow_will_compare_with_itself(struct explain *x, pid_t tid, struct insn_loc *place, struct err *e);
+/* The same of the last write to any of n places, at most 4: *which it is. */
 int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e);
 
 /*

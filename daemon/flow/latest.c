@@ -205,8 +205,6 @@ int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e)
 
 /* ---- how far a loop goes ---- */
 
-#define NEAR_STEPS 8u /* from a branch back to the comparison */
-
 int flow_to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, struct err *e)
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
@@ -215,7 +213,7 @@ int flow_to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, stru
 	struct stop stop;
 	struct insn i;
 
-	for (unsigned n = 0; n < NEAR_STEPS; n++) {
+	for (unsigned n = 0; n < FLOW_NEAR_STEPS; n++) {
 		if (cursor_back_step(&x->t, tid, &stop, e))
 			return -1;
 		if (stop.kind != STOP_STEP)
@@ -282,85 +280,7 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
 	return 1;
 }
 
-/*
- * Where in memory, not on a stack, the value of an operand was read; len 0: nowhere, or it was computed. Moves the
- * cursor. -1: it failed.
- */
-static int read_where(struct explain *x, pid_t tid, const struct insn_loc *from, struct insn_loc *where, struct err *e)
-{
-	struct flow one = {.x = x, .tid = tid, .l = *from, .trial = true, .to_memory = true};
-	size_t before = x->chain.n;
-	struct user_regs_struct r;
-
-	where->len = 0;
-	for (unsigned n = 0; n < NEAR_STEPS; n++) {
-		struct insn_origin o;
-		uint8_t code[INSN_BYTES];
-		struct insn i;
-		bool ignored;
-		int got;
-
-		if (explain_regs(x, one.tid, &r, e))
-			return -1;
-		if (!flow_read(x, &r, &one.l, one.value))
-			return 0;
-		if (x->ways->flow_on(&one, e))
-			return -1;
-		explain_cut(x, before);
-		explain_reopen(x);
-		if (one.l.where != INSN_IN_MEM)
-			return 0;
-		if (!flow_is_stack(x, one.l.addr)) {
-			*where = one.l;
-			return 0;
-		}
-		got = flow_last_write(x, one.l.addr, one.l.len, 0, &ignored, e);
-		explain_reopen(x);
-		if (got || x->t.in.seg.tid != cursor_now(&x->t, one.tid))
-			return got < 0 ? -1 : 0;
-		if (explain_regs(x, one.tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) ||
-		    explain_insn(x, &r, code, &i, e))
-			return 0;
-		insn_origin(&i, &one.l, &o);
-		if (o.effect != INSN_COPIES)
-			return 0;
-		one.l = o.from[0];
-	}
-	return 0;
-}
-
-int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *place, struct err *e)
-{
-	struct timeline_point written[2] = {0};
-	struct insn_loc l[2] = {0};
-	struct timeline_point at;
-	struct insn_origin o;
-	int r = flow_to_comparison(x, tid, &o, e);
-
-	if (r || o.n != 2)
-		return r < 0 ? -1 : 0;
-	if (cursor_where(&x->t, &at, e))
-		return -1;
-	for (unsigned k = 0; k < 2; k++) {
-		bool ignored;
-
-		if (cursor_goto_point(&x->t, &at, e) || read_where(x, tid, &o.from[k], &l[k], e))
-			return -1;
-		r = l[k].len ? flow_last_write(x, l[k].addr, l[k].len, 0, &ignored, e) : 2;
-		explain_reopen(x);
-		if (r < 0 || r == 2)
-			return r < 0 ? -1 : 0;
-		if (!r && cursor_where(&x->t, &written[k], e))
-			return -1;
-		if (!r && !written[k].pc)
-			return 0;
-	}
-	*place = l[0];
-	return l[0].addr == l[1].addr && written[0].event == written[1].event && written[0].pc == written[1].pc &&
-	       written[0].hits == written[1].hits;
-}
-
-/* ---- writes between a read and a write ---- */
+/* ---- what is written between a reading and a writing ---- */
 
 /* l: what was read and written. */
 static int tell_lost(struct flow *f, const struct insn_loc *l, uint32_t reader, struct err *e)
