@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * condition.h: a condition that the program checked, as its source has it around a line. All but condition_at is pure:
- * text in, text out.
+ * condition.h: a condition that the program checked, as its source has it around a line. What takes no inspect is
+ * pure: text in, text out.
  */
 #ifndef FRED_CHAIN_CONDITION_H
 #define FRED_CHAIN_CONDITION_H
@@ -30,6 +30,8 @@ void condition_of_loop(const char *source, int line, struct condition *c);
 /* One of these, at the statement of a frame. */
 typedef void condition_finder(const char *source, int line, struct condition *c);
 void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c);
+/* The expression without the macros that the frame's source defines, or a header beside it, malloc'd. */
+char *condition_expand(struct inspect *p, int level, const char *expr);
 /* How many statements of the frame's source call a function of that name? */
 unsigned condition_calls(struct inspect *p, int level, const char *function);
 /* Comments, literals and the preprocessor's lines become blanks. Pure. */

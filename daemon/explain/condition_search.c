@@ -462,8 +462,8 @@ static char *with_this(struct inspect *p, int level, const char *expr)
 int condition_search(struct explain *x, struct inspect *p, int level, const char *given, enum condition_of of,
 		     struct err *e)
 {
-	cleanup_free char *own = with_this(p, level, given);
-	const char *expr = own ? own : given;
+	cleanup_free char *plain = condition_expand(p, level, given), *own = with_this(p, level, plain);
+	const char *expr = own ? own : plain;
 	struct compared_place place;
 	struct unterminated text;
 	char owner[128];

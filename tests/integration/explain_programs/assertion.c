@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* An assertion about what another thread changed. KIND: assertion */
+/* An assertion about what another thread changed, with a macro in it. KIND: assertion */
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#define LEAST 0
 static int balance = 100;
 
 static void *pay(void *arg)
@@ -26,6 +27,6 @@ int main(void)
 	pthread_create(&t, NULL, pay, NULL);
 	pthread_join(t, NULL);
 	printf("%d\n", balance);
-	assert(balance >= 0);
+	assert(balance >= LEAST);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "chain/condition.h"
+#include "chain/condition_macro.h"
 
 static const struct {
 	const char *source; /* the line with `abort` is asked about */
@@ -261,12 +262,52 @@ static void only_tests(void **state)
 			fail_msg("`%s'", do_[i]);
 }
 
+static void macros(void **state)
+{
+	static const char source[] =
+		"#include \"a.h\"\n#include <b.h>\n#define SIZE 4 /* blocks */\n#define\tTWICE (2 * SIZE)\n"
+		"# define FULL(q) \\\n\t((q)->n == TWICE) // all of it\n#define MOST(a, b) ((a) > (b) ? (a) : (b))\n"
+		"#define NEXT(p) (p = p->next)\n#define COUNT(n) n++\n#define SELF (SELF + 1)\n#define NONE\n"
+		"#define A 1\n#define A 2\n#define B 1\n#undef B\n#define C 1\n#define C 1\n#define IS_A(c) (c == "
+		"'c')\n"
+		"static const char s[] = \"\\\n#define D 1\";\n";
+	static const struct {
+		const char *from, *to;
+	} expanded[] = {
+		{"n == SIZE", "n == 4"},
+		{"n < TWICE", "n < ((2 * 4))"},
+		{"!FULL(&q)", "!(((&q)->n == ((2 * 4))))"},
+		{"MOST(f(1, 2), SIZE) == 3", "(((f(1, 2)) > ( 4) ? (f(1, 2)) : ( 4))) == 3"},
+		{"!strcmp(s, \"SIZE\") && c != 'S'", "!strcmp(s, \"SIZE\") && c != 'S'"},
+		{"NEXT(p) && COUNT(n)", "NEXT(p) && COUNT(n)"},
+		{"SELF == 1", "SELF == 1"},
+		{"NONE || A == B || SIZES == 0xC", "NONE || A == B || SIZES == 0xC"},
+		{"C == FULL", "1 == FULL"},
+		{"IS_A(x)", "((x == 'c'))"},
+		{"MOST(1)", "MOST(1)"},
+	};
+	struct macros m = {0};
+
+	(void)state;
+	macros_read(&m, source);
+	assert_int_equal(m.includes.n, 1);
+	assert_string_equal(m.includes.s[0], "a.h");
+	for (size_t i = 0; i < sizeof(expanded) / sizeof(expanded[0]); i++) {
+		char *got = macros_expand(&m, expanded[i].from);
+
+		assert_string_equal(got, expanded[i].to);
+		free(got);
+	}
+	macros_fini(&m);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(around),      cmocka_unit_test(assigned_array), cmocka_unit_test(member_set),
-		cmocka_unit_test(calls),       cmocka_unit_test(lost),		 cmocka_unit_test(of_loops),
-		cmocka_unit_test(list_walked), cmocka_unit_test(of_numbers),	 cmocka_unit_test(only_tests)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(macros),	     cmocka_unit_test(around),
+					   cmocka_unit_test(assigned_array), cmocka_unit_test(member_set),
+					   cmocka_unit_test(calls),	     cmocka_unit_test(lost),
+					   cmocka_unit_test(of_loops),	     cmocka_unit_test(list_walked),
+					   cmocka_unit_test(of_numbers),     cmocka_unit_test(only_tests)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

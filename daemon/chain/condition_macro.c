@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * condition_macro.c: see condition.h: the macros of a program, which GDB does not know unless the program was compiled
+ * with -g3. One that is defined twice in different ways, or undefined anywhere, is left as it is: which of these a line
+ * means is not looked for.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "chain/condition_macro.h"
+#include "expr/text.h"
+
+#define PARAMETERS 4u
+#define DEPTH_MOST 8u
+#define LONGEST 1000u /* of what an expression becomes */
+
+struct macro {
+	char *name, *body; /* malloc'd; body NULL: it is not known, or is no expression */
+	bool call; /* it takes arguments */
+	unsigned n;
+	char *parameter[PARAMETERS]; /* malloc'd */
+};
+
+static size_t name_at(const char *s)
+{
+	size_t n = 0;
+
+	while (!isdigit((unsigned char)*s) && text_is_name(s[n]))
+		n++;
+	return n;
+}
+
+/* The length of the name, number, literal or other character at s. */
+static size_t part_at(const char *s)
+{
+	const char *quoted = text_is_quote(*s) ? text_after_quote(s) : NULL;
+	size_t n = 1;
+
+	if (quoted)
+		return (size_t)(quoted - s);
+	while (text_is_name(*s) && text_is_name(s[n]))
+		n++;
+	return n;
+}
+
+static const char *skip_blanks(const char *s)
+{
+	return s + strspn(s, " \t");
+}
+
+static struct macro *find(const struct macros *m, const char *s, size_t n)
+{
+	for (size_t k = 0; k < m->n; k++)
+		if (strlen(m->v[k].name) == n && !strncmp(m->v[k].name, s, n))
+			return &m->v[k];
+	return NULL;
+}
+
+static void fini_one(struct macro *o)
+{
+	free(o->name);
+	free(o->body);
+	for (unsigned k = 0; k < o->n; k++)
+		free(o->parameter[k]);
+}
+
+/* The line at s with those that continue it, without comments; *next: after it. malloc'd. */
+static char *read_line(const char *s, const char **next)
+{
+	struct buf b = {0};
+
+	while (*s && *s != '\n') {
+		if (*s == '\\' && s[1] == '\n') {
+			s += 2;
+			buf_add_char(&b, ' ');
+		} else if (!strncmp(s, "//", 2)) {
+			s += strcspn(s, "\n");
+		} else if (!strncmp(s, "/*", 2)) {
+			const char *end = strstr(s + 2, "*/");
+
+			s = end ? end + 2 : s + strlen(s);
+			buf_add_char(&b, ' ');
+		} else {
+			buf_add_char(&b, *s++);
+		}
+	}
+	*next = *s ? s + 1 : s;
+	return buf_steal(&b);
+}
+
+/* Is it an expression that changes nothing, as far as its text tells? */
+static bool is_expression(const char *body)
+{
+	int depth = 0;
+
+	for (const char *s = body; *s; s++) {
+		bool compares = *s == '=' && (s[1] == '=' || (s > body && strchr("=!<>", s[-1])));
+
+		if (strchr("#\"{};\\", *s) || (*s == '=' && !compares) || ((*s == '+' || *s == '-') && s[1] == *s))
+			return false;
+		depth += *s == '(' ? 1 : *s == ')' ? -1 : 0;
+		if (depth < 0)
+			return false;
+	}
+	return *body && !depth && !strstr(body, "<<=") && !strstr(body, ">>=");
+}
+
+/* The parameters at s, which is after the bracket. After them; NULL: they are not understood. */
+static const char *read_parameters(struct macro *o, const char *s)
+{
+	for (s = skip_blanks(s); *s != ')';) {
+		size_t n = name_at(s);
+
+		if (!n || o->n >= PARAMETERS)
+			return NULL;
+		o->parameter[o->n++] = xstrndup(s, n);
+		s = skip_blanks(s + n);
+		if (*s == ',')
+			s = skip_blanks(s + 1);
+		else if (*s != ')')
+			return NULL;
+	}
+	return s + 1;
+}
+
+/* s: after "define". */
+static void define(struct macros *m, const char *s)
+{
+	size_t n = name_at(s = skip_blanks(s)), len;
+	struct macro one = {0}, *old = find(m, s, n);
+
+	if (!n)
+		return;
+	one.name = xstrndup(s, n);
+	one.call = s[n] == '(';
+	s = one.call ? read_parameters(&one, s + n + 1) : s + n;
+	s = s ? skip_blanks(s) : "";
+	for (len = strlen(s); len && isspace((unsigned char)s[len - 1]);)
+		len--;
+	one.body = xstrndup(s, len);
+	if (!is_expression(one.body)) {
+		free(one.body);
+		one.body = NULL;
+	}
+	if (old) {
+		bool same = old->call == one.call && old->n == one.n && str_eq(old->body, one.body);
+
+		for (unsigned k = 0; same && k < one.n; k++)
+			same = str_eq(old->parameter[k], one.parameter[k]);
+		if (!same) {
+			free(old->body);
+			old->body = NULL;
+		}
+		fini_one(&one);
+		return;
+	}
+	m->v = xrealloc(m->v, (m->n + 1) * sizeof(*m->v));
+	m->v[m->n++] = one;
+}
+
+static void undefine(struct macros *m, const char *s)
+{
+	struct macro *o = find(m, skip_blanks(s), name_at(skip_blanks(s)));
+
+	if (o) {
+		free(o->body);
+		o->body = NULL;
+	}
+}
+
+static void add_include(struct macros *m, const char *s)
+{
+	const char *end;
+
+	s = skip_blanks(s);
+	end = *s == '"' ? strchr(s + 1, '"') : NULL;
+	if (end) {
+		cleanup_free char *name = xstrndup(s + 1, (size_t)(end - s - 1));
+
+		if (!strv_has(&m->includes, name))
+			strv_add(&m->includes, name);
+	}
+}
+
+void macros_read(struct macros *m, const char *source)
+{
+	while (*source) {
+		const char *s = skip_blanks(source);
+
+		if (*s == '#') {
+			cleanup_free char *line = read_line(s + 1, &source);
+
+			s = skip_blanks(line);
+			if (str_starts(s, "define") && isblank((unsigned char)s[6]))
+				define(m, s + 6);
+			else if (str_starts(s, "undef") && isblank((unsigned char)s[5]))
+				undefine(m, s + 5);
+			else if (str_starts(s, "include"))
+				add_include(m, s + 7);
+		} else {
+			source = strchrnul(source, '\n');
+			source += *source != '\0';
+		}
+	}
+}
+
+void macros_fini(struct macros *m)
+{
+	for (size_t k = 0; k < m->n; k++)
+		fini_one(&m->v[k]);
+	free(m->v);
+	strv_fini(&m->includes);
+}
+
+/* ---- expansion ---- */
+
+struct arguments {
+	const char *at[PARAMETERS];
+	size_t len[PARAMETERS];
+};
+
+/* The arguments at s, which is at the bracket. After them; NULL: there are not n. */
+static const char *read_arguments(const char *s, unsigned n, struct arguments *a)
+{
+	const char *end = text_after_group(s);
+	unsigned k = 0;
+
+	if (!end || !n)
+		return NULL;
+	a->at[0] = ++s;
+	while (s < end - 1) {
+		const char *after = strchr("([\"'", *s) ? text_after_group(s) : s + 1;
+
+		if (!after)
+			return NULL;
+		if (*s == ',') {
+			if (k + 1 >= n)
+				return NULL;
+			a->len[k] = (size_t)(s - a->at[k]);
+			a->at[++k] = s + 1;
+		}
+		s = after;
+	}
+	a->len[k] = (size_t)(s - a->at[k]);
+	return k + 1 == n ? end : NULL;
+}
+
+/* The body of the macro with the arguments in the places of its parameters. */
+static void substitute(const struct macro *o, const struct arguments *a, struct buf *out)
+{
+	for (const char *s = o->body; *s;) {
+		size_t n = part_at(s);
+		unsigned k = 0;
+
+		while (k < o->n && (strlen(o->parameter[k]) != n || strncmp(o->parameter[k], s, n)))
+			k++;
+		buf_add(out, k < o->n ? a->at[k] : s, k < o->n ? a->len[k] : n);
+		s += n;
+	}
+}
+
+/* Of a name or number alone, no brackets are needed. */
+static bool is_one_word(const char *s)
+{
+	while (text_is_name(*s))
+		s++;
+	return !*s;
+}
+
+/* One pass over the text. false: no macro is in it. */
+static bool expand_once(const struct macros *m, const char *s, struct buf *out)
+{
+	bool any = false;
+
+	while (*s) {
+		const struct macro *o = find(m, s, name_at(s));
+		const char *after = s + part_at(s), *open = skip_blanks(after);
+		cleanup_buf struct buf body = {0};
+		struct arguments a = {0};
+
+		if (o && o->call)
+			open = *open == '(' ? read_arguments(open, o->n, &a) : NULL;
+		if (!o || !o->body || !open) {
+			buf_add(out, s, (size_t)(after - s));
+			s = after;
+			continue;
+		}
+		substitute(o, &a, &body);
+		buf_addf(out, is_one_word(buf_str(&body)) ? "%s" : "(%s)", buf_str(&body));
+		s = o->call ? open : after;
+		any = true;
+	}
+	return any;
+}
+
+char *macros_expand(const struct macros *m, const char *expr)
+{
+	char *now = xstrdup(expr);
+
+	for (unsigned depth = 0; m->n && depth < DEPTH_MOST; depth++) {
+		struct buf next = {0};
+
+		if (!expand_once(m, now, &next) || next.len > LONGEST) {
+			buf_fini(&next);
+			return now;
+		}
+		free(now);
+		now = buf_steal(&next);
+	}
+	if (!m->n)
+		return now;
+	free(now); /* it contains itself */
+	return xstrdup(expr);
+}
