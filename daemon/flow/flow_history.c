@@ -94,9 +94,12 @@ enum history_source { NOT_FROM_IT, FROM_IT, NOT_KNOWN };
 /* What was found out about that. */
 struct history_read {
 	const struct insn_loc *place; /* the variable */
-	uint8_t was[8]; /* its value in front of the write */
-	bool same, other; /* the variable was read while it had that value; while it had another */
-	bool lost; /* the origin of some part of the value is not known */
+	uint8_t was[8]; /* what it was in front of the write */
+	bool same, other; /* it was read when it was that, when it was another value */
+	bool several; /* those others are not one value */
+	uint8_t older[8]; /* other, and not several: that value */
+	bool foreign; /* what is looked at was made by another thread than the one that wrote the value */
+	bool lost; /* some part of the value comes from where nobody knows, or from the variable by another thread */
 	unsigned setters;
 };
 
@@ -108,12 +111,15 @@ static int note_read(struct explain *x, struct history_read *read)
 {
 	uint8_t value[8];
 
-	if (!flow_read(x, NULL, read->place, value))
+	if (read->foreign || !flow_read(x, NULL, read->place, value)) {
 		read->lost = true;
-	else if (memcmp(value, read->was, read->place->len))
+	} else if (memcmp(value, read->was, read->place->len)) {
+		read->several |= read->other && memcmp(value, read->older, read->place->len);
+		memcpy(read->older, value, sizeof(read->older));
 		read->other = true;
-	else
+	} else {
 		read->same = true;
+	}
 	return 0;
 }
 
@@ -154,9 +160,15 @@ static int read_at(struct explain *x, pid_t tid, const struct insn_loc *l, struc
 		explain_reopen(x);
 		if (got < 0)
 			return -1;
-		if (!got && x->t.in.seg.tid == cursor_now(&x->t, tid))
-			return read_source(x, x->t.in.seg.tid, l, read, e);
-		read->lost |= got != 1; /* 1: it had the value from the beginning */
+		if (!got) {
+			bool foreign = read->foreign;
+
+			read->foreign |= x->t.in.seg.tid != cursor_now(&x->t, tid);
+			got = read_source(x, x->t.in.seg.tid, l, read, e);
+			read->foreign = foreign;
+			return got;
+		}
+		read->lost |= got != 1; /* 1: it has it from the beginning */
 		return 0;
 	}
 	flow_setter_begin(&s);
@@ -258,27 +270,28 @@ static int would_hold(struct explain *x, const struct explain_compared *c, uint6
 	return r;
 }
 
-/*
- * Was the written value made only from what the variable was before it had the value in front of the write? 1; 0; -1.
- */
-static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w, struct err *e)
+/* Does the write make the value only of what the variable was before it was as in front of the write? 1; 0; -1. */
+static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w,
+		       struct history_read *read, struct err *e)
 {
-	struct history_read read = {.place = place};
-	int got = source_of(x, w, &read, e);
+	int got;
 
-	return got < 0 ? -1 : got == FROM_IT && !read.same;
+	*read = (struct history_read){.place = place};
+	got = source_of(x, w, read, e);
+	return got < 0 ? -1 : got == FROM_IT && !read->same;
 }
 
 bool flow_is_stale(struct explain *x, const struct insn_loc *place, const struct timeline_point *at,
 		   const uint8_t was[8])
 {
 	struct history_write w = {.at = *at};
+	struct history_read read;
 	struct err ignored;
 	const struct rec_image *img = rec_image(x->rec, x->process, &ignored);
 	bool is;
 
 	memcpy(w.was, was, sizeof(w.was));
-	is = img && img->nthreads > 1 && is_of_older(x, place, &w, &ignored) == 1;
+	is = img && img->nthreads > 1 && is_of_older(x, place, &w, &read, &ignored) == 1;
 	explain_reopen(x);
 	return is;
 }
@@ -296,18 +309,27 @@ static int tell(struct explain *x, const struct history_write *w, const char *na
 	return r;
 }
 
+/* How `later` is related to `earlier`, the write before it. */
+enum conflict {
+	CONFLICT_NONE = 0,
+	CONFLICT_STALE, /* it was made only of what was there before that, whose update is lost */
+	CONFLICT_STALE_SEVERAL, /* and before others of that */
+	CONFLICT_RESET, /* it took back a change of its own, which the other one had replaced */
+};
+
 /* The two steps, after what the chain has. */
 static int tell_both(struct explain *x, const struct explain_compared *c, const struct history_write *later,
-		     const struct history_write *earlier, bool stale, struct err *e)
+		     const struct history_write *earlier, enum conflict kind, struct err *e)
 {
 	cleanup_free char *first = NULL, *second = NULL;
 
-	if (stale) {
+	if (kind != CONFLICT_RESET) {
 		first = str_fmt("thread %u wrote %s here, made of what it had read before thread %u wrote it",
 				later->thread, c->name, earlier->thread);
 		second = str_fmt("thread %u wrote %s here, between the read and the write of thread %u: this update is "
-				 "lost",
-				 earlier->thread, c->name, later->thread);
+				 "lost%s",
+				 earlier->thread, c->name, later->thread,
+				 kind == CONFLICT_STALE_SEVERAL ? ", with those before it" : "");
 	} else {
 		first = str_fmt("thread %u took back here what it had changed of %s before", later->thread, c->name);
 		second =
@@ -320,14 +342,14 @@ static int tell_both(struct explain *x, const struct explain_compared *c, const 
 
 /* Replaces the chain: `later` lost the update `earlier`, or restored what that had replaced. */
 static int tell_conflict(struct explain *x, const struct explain_compared *c, const struct history_write *later,
-			 const struct history_write *earlier, bool stale, struct err *e)
+			 const struct history_write *earlier, enum conflict kind, struct err *e)
 {
 	struct strv notes = x->notes; /* the notes are about the steps that are dropped */
 	size_t before = x->chain.n;
 
 	explain_reopen(x);
 	x->notes = (struct strv){0};
-	if (tell_both(x, c, later, earlier, stale, e)) {
+	if (tell_both(x, c, later, earlier, kind, e)) {
 		explain_cut(x, before);
 		strv_fini(&x->notes);
 		x->notes = notes;
@@ -336,7 +358,7 @@ static int tell_conflict(struct explain *x, const struct explain_compared *c, co
 	strv_fini(&notes);
 	while (before > 1)
 		explain_drop(x, --before);
-	if (stale)
+	if (kind != CONFLICT_RESET)
 		explain_end(x, END_LOST_UPDATE, "two threads changed the value at the same time");
 	else
 		explain_end(x, END_LOST_UPDATE, "the value was set while the change of thread %u was part of it",
@@ -400,13 +422,24 @@ static int is_reset(struct explain *x, const struct explain_compared *c, const s
 	return would_hold(x, c, w[2].change, e);
 }
 
-/* Was `later` made only from what was there before `earlier`, and would the condition have held with that? 1; 0; -1. */
+/*
+ * Was `later` made only of what was there before `earlier`, and would the condition have been met with that, or with
+ * all that was added since what was there then? enum conflict; -1.
+ */
 static int is_stale(struct explain *x, const struct explain_compared *c, const struct history_write *later,
 		    const struct history_write *earlier, struct err *e)
 {
-	int got = is_of_older(x, &c->place, later, e);
+	struct history_read read;
+	int got = is_of_older(x, &c->place, later, &read, e);
+	uint64_t lost = number_of(later->was, c->place.len) - number_of(read.older, c->place.len);
 
-	return got != 1 ? got : would_hold(x, c, earlier->change, e);
+	if (got != 1)
+		return got;
+	got = would_hold(x, c, earlier->change, e);
+	if (got || read.several || lost == earlier->change)
+		return got > 0 ? CONFLICT_STALE : got;
+	got = would_hold(x, c, lost, e);
+	return got > 0 ? CONFLICT_STALE_SEVERAL : got;
 }
 
 static int search(struct explain *x, const struct explain_compared *c, struct err *e)
@@ -428,13 +461,13 @@ static int search(struct explain *x, const struct explain_compared *c, struct er
 		if (n == 2) {
 			got = is_reset(x, c, w, e);
 			if (got)
-				return got < 0 ? -1 : tell_conflict(x, c, &w[0], &w[1], false, e);
+				return got < 0 ? -1 : tell_conflict(x, c, &w[0], &w[1], CONFLICT_RESET, e);
 		}
 		if (n && later.thread != earlier.thread) {
 			checked++;
 			got = is_stale(x, c, &later, &earlier, e);
 			if (got)
-				return got < 0 ? -1 : tell_conflict(x, c, &later, &earlier, true, e);
+				return got < 0 ? -1 : tell_conflict(x, c, &later, &earlier, (enum conflict)got, e);
 		}
 		later = earlier;
 		if (cursor_goto_point(&x->t, &earlier.at, e))

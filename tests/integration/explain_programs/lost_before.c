@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* KIND: assertion */
-/* SAYS: this update is lost */
-/* An update of a counter is lost, and others come after it. What the counter is compared with was computed before all of them. */
+/* SAYS: this update is lost, with those before it */
+/*
+ * Two updates of a counter, of what another thread has set, are lost, and others come after them. What the counter is
+ * compared with was computed before all of them.
+ */
 #include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -9,7 +12,7 @@
 static long done, wanted;
 static sem_t read_it, wrote_it;
 
-static void add(long n, int slow)
+static void add(const long *n, int slow)
 {
 	long now = done;
 
@@ -17,20 +20,21 @@ static void add(long n, int slow)
 		sem_post(&read_it);
 		sem_wait(&wrote_it);
 	}
-	done = now + n; /* BUG */
+	done = now + *n; /* BUG */
 }
 
 static void *first(void *arg)
 {
 	for (int i = 0; i < 4; i++)
-		add(10, i == 1);
+		add(arg, i == 1);
 	return arg;
 }
 
 static void *second(void *arg)
 {
 	sem_wait(&read_it);
-	add(5, 0);
+	add(arg, 0);
+	add(arg, 0);
 	sem_post(&wrote_it);
 	return arg;
 }
@@ -38,12 +42,13 @@ static void *second(void *arg)
 int main(void)
 {
 	pthread_t t[2];
+	long parts[] = {10, 5};
 
 	sem_init(&read_it, 0, 0);
 	sem_init(&wrote_it, 0, 0);
-	wanted = 4 * 10 + 5;
-	pthread_create(&t[0], NULL, first, NULL);
-	pthread_create(&t[1], NULL, second, NULL);
+	wanted = 4 * 10 + 2 * 5;
+	pthread_create(&t[0], NULL, first, &parts[0]);
+	pthread_create(&t[1], NULL, second, &parts[1]);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
 	assert(done == wanted);
