@@ -261,3 +261,45 @@ int held_tell(struct explain *x, const struct waits *w, const struct waits_threa
 	inspect_close(&p);
 	return slot ? tell_leaving(x, t, &at, slot, e) : 0;
 }
+
+#define END_STEPS 3000u /* of the recorder and of libc, after the thread's function has returned */
+
+/* From the event with which a thread ended back into its function, to where it left that. 0; 1: it is not met; -1. */
+static int to_end(struct explain *x, uint64_t ended, struct err *e)
+{
+	int r = cursor_goto_end(&x->t, ended - 1, e);
+	pid_t tid = x->t.in.seg.tid;
+
+	for (unsigned n = 0; !r && n < END_STEPS; n++) {
+		struct user_regs_struct regs;
+		struct stop stop;
+
+		if (cursor_back_step(&x->t, tid, &stop, e))
+			return -1;
+		if (stop.kind != STOP_STEP || explain_regs(x, tid, &regs, e))
+			return stop.kind != STOP_STEP ? 1 : -1;
+		if (!visibility_is_certain(&x->t.visibility, regs.rip) || !line_here(x, regs.rip))
+			continue;
+		return to_last_line(x, tid, e);
+	}
+	return r ? r : 1;
+}
+
+int held_tell_end(struct explain *x, uint64_t ended, struct err *e)
+{
+	struct inspect p = {0};
+	int r = to_end(x, ended, e);
+
+	if (r < 0 && explain_may_go_on(x, e))
+		r = 1;
+	if (!r)
+		r = inspect_open(&p, x, e);
+	if (!r && json_is_string(json_object_get(p.location, "file")))
+		inspect_step(&p, STEP_RETURN, NULL, NULL, NULL,
+			     "thread %u left %s here and ended: of the threads that had woken it none is left",
+			     x->t.in.seg.thread, inspect_function(&p, 0));
+	else if (!r)
+		r = 1;
+	inspect_close(&p);
+	return r;
+}

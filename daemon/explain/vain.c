@@ -12,6 +12,7 @@
 #include "chain/inspect.h"
 #include "explain/condition_search.h"
 #include "explain/failure.h"
+#include "explain/held.h"
 #include "explain/wake.h"
 #include "flow/flow.h"
 #include "rlog/rlog.h"
@@ -286,6 +287,29 @@ static int only_wake(struct explain *x, const struct vain *v, const struct wake 
 	return got;
 }
 
+/* Has the thread that waits made the last step itself? Then it waits for another one to undo that. */
+static bool is_own_doing(const struct explain *x, const struct vain *v)
+{
+	const struct step *last = &x->chain.v[x->chain.n - 1];
+
+	return last->role == STEP_TRANSITION &&
+	       json_integer_value(json_object_get(last->thread, "id")) == (json_int_t)v->thread;
+}
+
+/* The chain has an end, which says nothing of those that may wake the thread. Are they gone? 0; -1. */
+static int who_is_left(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
+{
+	uint64_t ended = wake_last_ended(x, v, wake);
+	int got;
+
+	if (!ended)
+		return 0;
+	got = held_tell_end(x, ended, e);
+	if (!got)
+		explain_end_instead(x, END_WAKE_UP, "nobody is left that has ever woken thread %u", v->thread);
+	return got < 0 ? -1 : 0;
+}
+
 int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 {
 	size_t before = x->chain.n;
@@ -314,11 +338,15 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 	}
 	if (got > 0 && wake.n) {
 		got = only_wake(x, v, &wake, e);
+		if (!got && wake.n < v->wait)
+			got = who_is_left(x, v, &wake, e);
 	} else if (!got && wake.n && wake.n < v->wait) {
 		told = tell_wake(x, v, wake.n, e);
 		if (!told)
 			move_last(&x->chain, x->chain.n - 1 - before);
 		got = told < 0 ? -1 : 0;
+		if (!told && is_own_doing(x, v))
+			got = who_is_left(x, v, &wake, e);
 	}
 	reason_fini(&r);
 	x->found |= !got;

@@ -3,6 +3,8 @@
 #define LOG_DOMAIN "explain"
 #include "explain/wake.h"
 
+#include <stdlib.h>
+
 #include "base/log.h"
 #include "explain/failure.h"
 #include "rlog/rlog.h"
@@ -178,4 +180,39 @@ int wake_read(struct explain *x, const struct vain *v, struct wake *w, struct er
 	w->others = (enum waited)others;
 	w->may_have_woken = got || may_be_woken(x, v, w);
 	return 0;
+}
+
+uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct wake *w)
+{
+	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)v->object);
+	struct {
+		bool woke;
+		uint64_t ended;
+	} *of = xcalloc(RLOG_MAX_THREADS, sizeof(*of));
+	uint64_t total = nav_total(&x->nav), end;
+	uint32_t last = 0;
+	struct timeline_event ev;
+	struct timeline_walk walk;
+	struct err ignored;
+
+	if (w->n && v->object && !timeline_walk_init(&walk, x->nav.t.tl, 1, &ignored)) {
+		while (timeline_walk_next(&walk, &ev, &ignored) > 0 && ev.where.number <= total) {
+			uint32_t thread = ev.where.thread;
+
+			if (ev.where.process != x->process || thread >= RLOG_MAX_THREADS)
+				continue;
+			if (ev.ev.rec.kind == RLOG_EXIT)
+				of[thread].ended = ev.where.number;
+			of[thread].woke |= thread != v->thread && is_wake(&ev.ev.rec, hash);
+			if (ev.where.number == w->n)
+				last = thread;
+		}
+		timeline_walk_fini(&walk);
+	}
+	for (uint32_t i = 0; i < RLOG_MAX_THREADS; i++)
+		if (of[i].woke && !of[i].ended)
+			last = 0;
+	end = of[last].ended;
+	free(of);
+	return end;
 }
