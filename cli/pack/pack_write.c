@@ -13,6 +13,7 @@
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "launch/sanitizers.h"
 #include "pack/pack.h"
 #include "reclog/files.h"
 #include "reclog/frames.h"
@@ -139,7 +140,8 @@ static int blank_image(const struct rec *rec, uint32_t ordinal, struct buf *b, s
 	for (char **v = img->envp; *v; v++) {
 		size_t at = sizeof(img->head) + (size_t)(*v - img->strings), name = strcspn(*v, "=");
 
-		if (!str_starts(*v, "FRED=") && !str_starts(*v, "LD_PRELOAD=") && (*v)[name])
+		if (!str_starts(*v, "FRED=") && !str_starts(*v, "LD_PRELOAD=") && !str_starts(*v, LAUNCH_LSAN) &&
+		    (*v)[name])
 			memset(b->data + at + name + 1, 'x', strlen(*v) - name - 1);
 	}
 	return 0;

@@ -8,6 +8,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,6 +101,56 @@ static int check_notes(int fd, const char *path, const Elf64_Phdr *ph, struct er
 	return 0;
 }
 
+/* Sanitizers whose shadow is where the recorder has its own memory, by a function that all programs with them have. */
+static const struct {
+	const char *init, *name, *instead;
+} sanitizers[] = {
+	{"__tsan_init", "ThreadSanitizer", "fredctl check races"},
+	{"__msan_init", "MemorySanitizer", "fredctl check memory"},
+};
+
+static int check_symbol(const char *path, const char *symbol, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers); i++)
+		if (str_eq(symbol, sanitizers[i].init))
+			return err_set(e, ERR_USAGE,
+				       "%s: programs built with %s cannot be recorded, since its memory is where the "
+				       "recorder's is; record a build without it: %s finds the same errors",
+				       path, sanitizers[i].name, sanitizers[i].instead);
+	return 0;
+}
+
+static int check_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, const char *path, struct err *e)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Sym sym;
+
+	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+		const char *name = elf_strptr(elf, head->sh_link, sym.st_name);
+
+		if (name && check_symbol(path, name, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* What cannot be read is not a sanitizer's. */
+static int check_sanitizers(int fd, const char *path, struct err *e)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr head;
+	Elf *elf;
+	int r = 0;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	while (elf && !r && (scn = elf_nextscn(elf, scn)) != NULL)
+		if (gelf_getshdr(scn, &head) && head.sh_type == SHT_DYNSYM)
+			r = check_symbols(elf, scn, &head, path, e);
+	elf_end(elf);
+	return r;
+}
+
 static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err *e)
 {
 	Elf64_Phdr ph, interp = {.p_type = PT_NULL};
@@ -119,7 +171,7 @@ static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err 
 	}
 	if (interp.p_type != PT_INTERP)
 		return err_set(e, ERR_USAGE, "%s: statically linked programs cannot be recorded", path);
-	return read_interp(fd, path, &interp, e);
+	return read_interp(fd, path, &interp, e) ? -1 : check_sanitizers(fd, path, e);
 }
 
 static int check_file(const char *path, int depth, struct err *e);

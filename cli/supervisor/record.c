@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "client/paths.h"
 #include "launch/launch.h"
+#include "launch/sanitizers.h"
 #include "recfiles/compress.h"
 #include "recfiles/running.h"
 #include "recfiles/shared_files.h"
@@ -110,8 +111,9 @@ static int check_address_space(struct err *e)
 /* Our environment with the recorder in it, before the user's own preloads. */
 static void make_env(struct strv *env, const char *dir, const char *shim)
 {
-	const char *preload = getenv("LD_PRELOAD");
+	const char *preload = getenv("LD_PRELOAD"), *leaks = getenv("LSAN_OPTIONS");
 
+	strv_addf(env, LAUNCH_LSAN "%s%s" LAUNCH_NO_LEAKS, leaks ? leaks : "", leaks && *leaks ? ":" : "");
 	for (char **v = environ; *v; v++)
 		if (!str_starts(*v, "FRED=") && !str_starts(*v, "LD_PRELOAD="))
 			strv_add(env, *v);

@@ -518,8 +518,9 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 	in.ctx = &g;
 	if (!t->ctl->walk_addr || !t->ctl->report_addr)
 		return err_set(e, ERR_USAGE,
-			       "this recording was made by an older recorder, or with --malloc system: its heap and "
-			       "its accesses cannot be examined; record again");
+			       "this recording was made by an older recorder, or with --malloc system, or of a program "
+			       "with a sanitizer's heap: its heap and its accesses cannot be examined; record again, a "
+			       "build without sanitizers");
 	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || passes(&g, to, e) ? -1 : 0;
 	breaks_fini(&goal.stop);
 	note_event(r, t, to);

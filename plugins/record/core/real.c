@@ -95,6 +95,16 @@ void *dl_find_real(const char *name)
 	return 0;
 }
 
+const struct link_map *dl_object_of(const void *addr)
+{
+	const struct link_map *best = _r_debug.r_map;
+
+	for (const struct link_map *m = best; m; m = m->l_next)
+		if (m->l_addr <= (uint64_t)addr && m->l_addr > best->l_addr)
+			best = m;
+	return best;
+}
+
 /* Does a library after the recorder define it? RTLD_NEXT finds only these. */
 static int comes_after_us(const char *name)
 {

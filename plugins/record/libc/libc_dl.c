@@ -12,6 +12,7 @@
 #include "record/core/state.h"
 #include "record/dbt/xlate.h"
 #include "record/event/ev.h"
+#include "record/proc/thread.h"
 #include "record/sched/own_locks.h"
 #include "record/sync/lib.h"
 
@@ -141,35 +142,62 @@ static const ElfW(Phdr) * readable_headers(unsigned n)
 struct phdr_call {
 	int (*fn)(struct dl_phdr_info *, size_t, void *);
 	void *arg;
+	struct dl_phdr_info own;
+	size_t own_size; /* 0: not met so far */
 };
 
 static int tell_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	const struct phdr_call *call = arg;
-	struct dl_phdr_info shown = {0};
+	struct phdr_call *call = arg;
 
 	if (info->dlpi_addr != (uint64_t)__ehdr_start || info->dlpi_phnum > HEADERS)
 		return call->fn(info, size, call->arg);
-	if (size > sizeof(shown))
-		size = sizeof(shown);
-	memcpy(&shown, info, size);
-	shown.dlpi_phdr = readable_headers(info->dlpi_phnum);
-	shown.dlpi_tls_modid = 0;
-	shown.dlpi_tls_data = 0;
-	return call->fn(&shown, size, call->arg);
+	call->own_size = size < sizeof(call->own) ? size : sizeof(call->own);
+	memcpy(&call->own, info, call->own_size);
+	return 0;
+}
+
+/*
+ * The recorder's object comes last: AddressSanitizer does not run unless the first library is its own. It wants to be
+ * in front of libc, not of the recorder.
+ */
+static int tell_objects(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	struct phdr_call call = {.fn = fn, .arg = arg};
+	int ret = REAL(dl_iterate_phdr)(tell_object, &call);
+
+	if (ret || !call.own_size)
+		return ret;
+	call.own.dlpi_phdr = readable_headers(call.own.dlpi_phnum);
+	call.own.dlpi_tls_modid = 0;
+	call.own.dlpi_tls_data = 0;
+	return fn(&call.own, call.own_size, arg);
 }
 
 /* has a lock of its own, which is free while constructors run */
-LIB_CALL(LIB_PHDR, int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg),
-	 (tell_object, &(struct phdr_call){fn, arg}))
+LIBC(int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg))
+{
+	int locked = lib_enter(LIB_PHDR);
+	int ret = tell_objects(fn, arg);
+
+	lib_leave(LIB_PHDR, locked);
+	return ret;
+}
 
 /* ---- the real dlsym, which dlsym itself cannot find ---- */
 
+/* Does the caller wrap the function, too? The recorder's wrapper calls the caller's, so it must not come after it. */
+static int wraps_itself(const void *caller, const char *name)
+{
+	return !interposed_comes_last(name) && dl_find_in(dl_object_of(caller), name);
+}
+
 /*
- * A library may look for a function after the recorder (RTLD_NEXT, as allocators that wrap pthread_create do), or in
- * libc itself, and so find one that the recorder wraps: it gets the wrapper, as the program does.
+ * A library may look for a function in libc itself, or after the recorder (RTLD_NEXT), and so find one that the
+ * recorder wraps: it gets the wrapper, as the program does. Not if it wraps the function, too: the recorder's wrapper
+ * calls its.
  */
-static void *wrapper_of(void *found, const char *name)
+static void *wrapper_of(void *found, const char *name, const void *caller)
 {
 	void *ours = 0;
 	int wrapped = 0;
@@ -184,14 +212,14 @@ static void *wrapper_of(void *found, const char *name)
 		else if (!wrapped && dl_find_in(m, "__libc_start_main")) /* malloc and its like are not in the table */
 			wrapped = dl_find_in(m, name) == found;
 	}
-	return wrapped && ours ? ours : found;
+	return wrapped && ours && !wraps_itself(caller, name) ? ours : found;
 }
 
 LIBC(void *, dlsym, (void *handle, const char *name))
 {
 	const void *caller = xlate_caller(__builtin_return_address(0));
 	int locked = lib_enter(LIB_DL);
-	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlsym], handle, name, 0), name);
+	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlsym], handle, name, 0), name, caller);
 
 	lib_leave(LIB_DL, locked);
 	return ret;
@@ -201,7 +229,7 @@ LIBC(void *, dlvsym, (void *handle, const char *name, const char *version))
 {
 	const void *caller = xlate_caller(__builtin_return_address(0));
 	int locked = lib_enter(LIB_DL);
-	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlvsym], handle, name, version), name);
+	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlvsym], handle, name, version), name, caller);
 
 	lib_leave(LIB_DL, locked);
 	return ret;

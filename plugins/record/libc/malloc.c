@@ -8,6 +8,7 @@
 #include "record/sync/heap_shadow.h"
 
 #include <errno.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +123,8 @@ static inline void tell_block(enum replay_report_kind kind, const void *p, uint6
 }
 
 /*
- * ---- heaps other than fred's plain one: glibc's with --malloc system, for what is allocated from the recorder's
- * start on; and the one with canaries, of --detect ----
+ * ---- heaps other than fred's plain one: glibc's with --malloc system, or a sanitizer's, for what is allocated from
+ * the recorder's start on; and the one with canaries, of --detect ----
  */
 
 static enum rlog_malloc which;
@@ -134,11 +135,37 @@ extern void *__libc_realloc(void *p, size_t n);
 extern void *__libc_memalign(size_t align, size_t n);
 extern void __libc_free(void *p);
 
+static struct {
+	void *(*malloc)(size_t n);
+	void *(*calloc)(size_t n, size_t m);
+	void *(*realloc)(void *p, size_t n);
+	void *(*memalign)(size_t align, size_t n);
+	void (*free)(void *p);
+} systems = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_free};
+
+/* AddressSanitizer and LeakSanitizer in a library have a heap, in which they find errors. In the program itself they
+ * come before the recorder. */
+static int use_sanitizer(void)
+{
+	const struct link_map *m = _r_debug.r_map;
+
+	while (m && !dl_find_in(m, "__asan_init") && !dl_find_in(m, "__lsan_init"))
+		m = m->l_next;
+	if (!m || !dl_find_in(m, "malloc") || !dl_find_in(m, "memalign"))
+		return 0;
+	*(void **)&systems.malloc = dl_find_in(m, "malloc");
+	*(void **)&systems.calloc = dl_find_in(m, "calloc");
+	*(void **)&systems.realloc = dl_find_in(m, "realloc");
+	*(void **)&systems.memalign = dl_find_in(m, "memalign");
+	*(void **)&systems.free = dl_find_in(m, "free");
+	return 1;
+}
+
 void heap_use(enum rlog_malloc mode)
 {
-	which = mode;
-	G.system_heap = mode == RLOG_MALLOC_SYSTEM;
-	if (mode == RLOG_MALLOC_DETECT)
+	which = use_sanitizer() ? RLOG_MALLOC_SYSTEM : mode;
+	G.system_heap = which == RLOG_MALLOC_SYSTEM;
+	if (which == RLOG_MALLOC_DETECT)
 		detect_begin(G.mode != SHIM_REPLAY);
 }
 
@@ -163,7 +190,7 @@ EXPORT void *malloc(size_t n)
 	int zero;
 
 	if (unlikely(which == RLOG_MALLOC_SYSTEM))
-		return __libc_malloc(n);
+		return systems.malloc(n);
 	return take(n, &zero, 0, SITE);
 }
 
@@ -189,7 +216,7 @@ static __attribute__((noinline)) void free_other(void *p)
 	enum detect_state state;
 
 	if (is_systems(p)) {
-		__libc_free(p);
+		systems.free(p);
 		return;
 	}
 	state = which == RLOG_MALLOC_DETECT ? detect_look(p) : DETECT_PLAIN;
@@ -219,7 +246,7 @@ EXPORT void *calloc(size_t n, size_t m)
 	int zero;
 
 	if (unlikely(which == RLOG_MALLOC_SYSTEM))
-		return __libc_calloc(n, m);
+		return systems.calloc(n, m);
 	if (__builtin_mul_overflow(n, m, &total)) {
 		errno = ENOMEM;
 		return 0;
@@ -310,11 +337,11 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 	void *q;
 
 	if (!p && which == RLOG_MALLOC_SYSTEM)
-		return __libc_malloc(n);
+		return systems.malloc(n);
 	if (!p)
 		return take(n, &zero, 0, site);
 	if (is_systems(p))
-		return __libc_realloc(p, n);
+		return systems.realloc(p, n);
 	if (!n) {
 		free(p);
 		return 0;
@@ -331,7 +358,7 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 	}
 	have = usable(p);
 	zero = 0;
-	q = which == RLOG_MALLOC_SYSTEM ? __libc_malloc(n) : take(n, &zero, REPORT_BLOCK_MOVED, site);
+	q = which == RLOG_MALLOC_SYSTEM ? systems.malloc(n) : take(n, &zero, REPORT_BLOCK_MOVED, site);
 	if (!q)
 		return 0;
 	copy_block(q, p, have < n ? have : n, zero);
@@ -363,7 +390,7 @@ static __attribute__((noinline)) void *aligned(size_t align, size_t n, const voi
 	int zero;
 
 	if (unlikely(which == RLOG_MALLOC_SYSTEM))
-		return __libc_memalign(align, n);
+		return systems.memalign(align, n);
 	if (align <= 16)
 		return take(n, &zero, 0, site);
 	p = take(n + align, &zero, 0, site);

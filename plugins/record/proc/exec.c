@@ -3,6 +3,7 @@
 #include "launch/auxv.h"
 #include "launch/notes.h"
 #include "launch/place.h"
+#include "launch/sanitizers.h"
 #include "record/core/memory.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
@@ -373,23 +374,32 @@ static void dismiss_helper(struct helper *h)
 #define PID_DIGITS 7
 
 /*
- * Copies envp, with the recorder's two variables at its end, into one mapping, which the exec discards. h NULL: without
+ * Copies envp, with the recorder's variables at its end, into one mapping, which the exec discards. h NULL: without
  * these variables.
  */
 static char **build_env(char *const *envp, const struct helper *h)
 {
 	size_t n = 0, bytes;
 	char **out, *str;
-	const char *user_preload = 0;
+	const char *user_preload = 0, *user_leaks = "";
 	size_t k = 0;
 
-	while (envp && envp[n])
-		n++;
-	bytes = (n + 4) * sizeof(char *) + 8192;
+	for (; envp && envp[n]; n++)
+		if (!*user_leaks && starts(envp[n], LAUNCH_LSAN))
+			user_leaks = envp[n] + sizeof(LAUNCH_LSAN) - 1;
+	bytes = strlen(user_leaks) + (n + 5) * sizeof(char *) + 8192;
 	out = raw_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (raw_failed(out))
 		return 0;
-	str = (char *)(out + n + 4);
+	str = (char *)(out + n + 5);
+	if (h) { /* before the user's */
+		char *end = (char *)out + bytes;
+
+		out[k++] = str;
+		str = fmt_str(str, end, LAUNCH_LSAN);
+		str = fmt_str(str, end, user_leaks);
+		str = fmt_str(str, end, *user_leaks ? ":" LAUNCH_NO_LEAKS : LAUNCH_NO_LEAKS) + 1;
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (starts(envp[i], "FRED="))
 			continue;

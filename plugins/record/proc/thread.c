@@ -5,7 +5,8 @@
  * A thread gets its ordinal, stack and heap arena from its creator, so that they are the same in a replay. Its EXIT
  * event must come after all destructors of the program's thread-specific data: the destructor of a key of the
  * recorder's asks for one more round until the last one, in which it makes the event. After EXIT, a thread runs without
- * turns. With glibc's heap (--malloc system), EXIT is made at the thread's exit(2) instead: see exit_destructor.
+ * turns. With glibc's heap (--malloc system), or an allocator of the program's, EXIT is made at the thread's exit(2)
+ * instead: see exit_destructor.
  */
 #include "record/proc/thread.h"
 #include "record/chaos/interrupts.h"
@@ -85,15 +86,17 @@ static void exit_destructor(void *p)
 		return;
 	}
 	/*
-	 * With glibc's heap, libc then returns the blocks that the thread has cached to the arenas. The order in which
-	 * threads do that has to be recorded, so EXIT is made at exit(2).
+	 * With glibc's heap, libc then returns the blocks that the thread has cached to the arenas; and it frees blocks
+	 * of its own, by an allocator of the program's if there is one. The order in which threads do that has to be
+	 * recorded, so EXIT is made at exit(2).
 	 */
-	if (!G.system_heap)
+	if (!G.system_heap && !thread_has_allocator())
 		thread_exit_event(t);
 }
 
 void thread_init(void)
 {
+	interposed_init();
 	REAL(pthread_key_create)(&exit_key, exit_destructor);
 	/* so that the key's block in struct pthread is allocated now, and not later */
 	REAL(pthread_setspecific)(exit_key, &G.thr[1]);
@@ -102,27 +105,6 @@ void thread_init(void)
 uint64_t thread_tls_room(const struct thr *t)
 {
 	return SHIM_STACK_ADDR + (t->ordinal + 1) * STACK_SLOT - TLS_END;
-}
-
-/*
- * libc has registered each thread for rseq before the recorder sees it; the kernel then writes the number of its
- * processor there. Without it, programs ask for the number by a call.
- */
-static char *rseq_offset; /* of a thread's area from its thread pointer; NULL: this libc has none */
-
-void thread_find_rseq(void)
-{
-	const ptrdiff_t *at = REAL(dlsym)(RTLD_DEFAULT, "__rseq_offset");
-	const unsigned *size = REAL(dlsym)(RTLD_DEFAULT, "__rseq_size");
-
-	rseq_offset = at && size && *size ? (char *)*at : 0;
-}
-
-void thread_leave_rseq(void)
-{
-	if (rseq_offset)
-		raw4(SYS_rseq, (uint64_t)__builtin_thread_pointer() + (uint64_t)rseq_offset, 32, 1 /* UNREGISTER */,
-		     0x53053053);
 }
 
 static const uint64_t no_signals = ~(SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT) | SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) |
@@ -363,19 +345,13 @@ static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr
 	return ret;
 }
 
-/* Does libc get memory from an allocator of the program's? Such an allocator may have locks that make no event. */
-static int has_allocator(void)
-{
-	return dl_find_in(_r_debug.r_map, "calloc") != 0;
-}
-
 /*
  * Does the creator keep the turn? Only if no other thread can have the locks that libc takes, and libc does not call
  * the program.
  */
 static int keeps_turn(const struct thr *t, int locked)
 {
-	return G.serial && locked && t->gil.on && has_allocator();
+	return G.serial && locked && t->gil.on && thread_has_allocator();
 }
 
 /*
@@ -402,14 +378,19 @@ static int create_in_turn(struct thr *t, pthread_t *out, const pthread_attr_t *a
 
 EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
-	struct thr *t = shim_enter(), *c;
+	struct thr *t, *c;
 	pthread_attr_t with_stack;
 	struct rlog_rec r;
 	uint32_t ordinal;
 	int64_t ret = 0;
 	uint64_t tid = 0;
 	int locked = 0;
+	void *instead = interposed_enter(INTERPOSED_CREATE);
 
+	if (instead)
+		return interposed_leave(INTERPOSED_CREATE,
+					((__typeof__(&pthread_create))instead)(out, attr, start, arg));
+	t = shim_enter();
 	if (!t)
 		return REAL(pthread_create)(out, attr, start, arg);
 	t->caller = (uint64_t)__builtin_return_address(0);
@@ -558,12 +539,16 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 	return (int)ret;
 }
 
-#define JOIN_BODY(how, real_call, ts)                                                                                  \
-	struct thr *t = shim_enter();                                                                                  \
+#define JOIN_BODY(which, how, name, args, ts)                                                                          \
+	void *instead = interposed_enter(which);                                                                       \
+	struct thr *t;                                                                                                 \
 	int ret;                                                                                                       \
                                                                                                                        \
+	if (instead)                                                                                                   \
+		return interposed_leave(which, ((__typeof__(&name))instead)args);                                      \
+	t = shim_enter();                                                                                              \
 	if (!t)                                                                                                        \
-		return real_call;                                                                                      \
+		return REAL(name) args;                                                                                \
 	t->caller = (uint64_t)__builtin_return_address(0);                                                             \
 	ret = join(how, th, val, ts);                                                                                  \
 	shim_leave(t);                                                                                                 \
@@ -571,24 +556,28 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 
 EXPORT int pthread_join(pthread_t th, void **val)
 {
-	JOIN_BODY(JOIN_WAIT, REAL(pthread_join)(th, val), 0);
+	JOIN_BODY(INTERPOSED_JOIN, JOIN_WAIT, pthread_join, (th, val), 0);
 }
 
 EXPORT int pthread_tryjoin_np(pthread_t th, void **val)
 {
-	JOIN_BODY(JOIN_TRY, REAL(pthread_tryjoin_np)(th, val), 0);
+	JOIN_BODY(INTERPOSED_TRYJOIN, JOIN_TRY, pthread_tryjoin_np, (th, val), 0);
 }
 
 EXPORT int pthread_timedjoin_np(pthread_t th, void **val, const struct timespec *ts)
 {
-	JOIN_BODY(JOIN_TIMED, REAL(pthread_timedjoin_np)(th, val, ts), ts);
+	JOIN_BODY(INTERPOSED_TIMEDJOIN, JOIN_TIMED, pthread_timedjoin_np, (th, val, ts), ts);
 }
 
 EXPORT int pthread_detach(pthread_t th)
 {
-	struct thr *t = shim_enter();
+	void *instead = interposed_enter(INTERPOSED_DETACH);
+	struct thr *t;
 	int ret;
 
+	if (instead)
+		return interposed_leave(INTERPOSED_DETACH, ((__typeof__(&pthread_detach))instead)(th));
+	t = shim_enter();
 	if (!t)
 		return REAL(pthread_detach)(th);
 	ev(t, RLOG_DETACH, (void *)th, 0, 0);

@@ -5,6 +5,8 @@
 
 #include "record/core/state.h"
 
+#include <pthread.h>
+
 void thread_init(void);
 void thread_find_rseq(void);
 void thread_leave_rseq(void);
@@ -24,6 +26,26 @@ uint64_t thread_tls_room(const struct thr *t);
 struct thr *thread_adopt_begin(struct thr *t);
 long thread_adopt_end(struct thr *t, struct thr *c, long ret);
 _Noreturn void thread_leave(long status); /* leave.c: SYS_exit, after the EXIT event */
+
+/* --- interposed.c: what stands between the recorder and libc --- */
+enum interposed {
+	INTERPOSED_CREATE,
+	INTERPOSED_JOIN,
+	INTERPOSED_TRYJOIN,
+	INTERPOSED_TIMEDJOIN,
+	INTERPOSED_DETACH,
+	INTERPOSED
+};
+void interposed_init(void); /* REAL() of these functions is libc's from here on */
+int interposed_comes_last(const char *name); /* is it one of them? */
+/*
+ * The function of a library that has to be called in the recorder's place, since it wraps it; then comes
+ * interposed_leave(), which returns ret. NULL: there is none, or it is the one that calls.
+ */
+void *interposed_enter(enum interposed i);
+int interposed_leave(enum interposed i, int ret);
+/* Does libc get memory from an allocator of the program's? Such an allocator may have locks that make no event. */
+int thread_has_allocator(void);
 
 /* --- adopt.c: threads and processes made by clone with CLONE_VM --- */
 void adopt_init(void);

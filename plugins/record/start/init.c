@@ -7,6 +7,7 @@
  * LD_PRELOAD are taken out of the environment before the program sees it. The constructor runs before
  * those of all other libraries (-z initfirst).
  */
+#include "launch/sanitizers.h"
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/real.h"
@@ -79,6 +80,14 @@ static char *env_find(char **envp, const char *name)
 	return 0;
 }
 
+static int ends_no_leaks(const char *variable)
+{
+	const size_t tail = sizeof(LAUNCH_NO_LEAKS) - 1;
+	size_t n = strlen(variable);
+
+	return n >= tail && !strcmp(variable + n - tail, LAUNCH_NO_LEAKS);
+}
+
 /*
  * Takes our variables out; other libraries that the user preloads stay. The text of our variable differs between
  * recording and replay, but has the same length in both, and is overwritten with the same bytes here.
@@ -86,6 +95,7 @@ static char *env_find(char **envp, const char *name)
 static void env_hide(char **envp)
 {
 	char **to = envp;
+	int leaks = 0;
 
 	for (char **from = envp; *from; from++) {
 		char *rest;
@@ -100,6 +110,9 @@ static void env_hide(char **envp)
 				continue;
 			memmove(*from + 11, rest + 1, strlen(rest + 1) + 1);
 		}
+		/* the first one is ours; its bytes stay, since LeakSanitizer reads /proc/self/environ */
+		if (!leaks && !strncmp(*from, LAUNCH_LSAN, sizeof(LAUNCH_LSAN) - 1) && (leaks = ends_no_leaks(*from)))
+			continue;
 		*to++ = *from;
 	}
 	*to = 0;
@@ -211,6 +224,23 @@ static void start_events(struct thr *t)
 	t->depth = 0;
 }
 
+/* What of a sanitizer is not as in a run that is not recorded. */
+static void tell_sanitizer(char **envp)
+{
+	const struct link_map *m = _r_debug.r_map;
+	const char *options = env_find(envp, "ASAN_OPTIONS=");
+
+	while (m && !dl_find_in(m, "__lsan_do_leak_check"))
+		m = m->l_next;
+	if (m && (!options || !strstr(options, LAUNCH_NO_LEAKS)))
+		note(RLOG_NOTE_CHOICE, 0,
+		     "LeakSanitizer was off: it stops threads in a way that cannot be recorded; to find leaks: fredctl "
+		     "check "
+		     "memory on a recording of a build without sanitizers");
+	if (G.system_heap && G.control->malloc_mode == RLOG_MALLOC_DETECT)
+		note(RLOG_NOTE_CHOICE, 0, "--detect was off: the heap is a sanitizer's, which finds the same errors");
+}
+
 static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 {
 	if (map_control()) {
@@ -225,6 +255,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	if (image_begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
 	files_start(image_find_execfn(envp));
+	tell_sanitizer(envp);
 	G.mode = SHIM_RECORD;
 	if (log_open(self))
 		return;

@@ -142,7 +142,8 @@ extern ssize_t (*heap_write)(int fd, const struct iovec *v, int n); /* the wrapp
 struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
-void heap_use(enum rlog_malloc mode); /* uses glibc's heap from here on, or the one with canaries */
+/* Uses glibc's heap from here on, or the one with canaries; or a sanitizer's, whatever the mode. */
+void heap_use(enum rlog_malloc mode);
 uint32_t
 heap_check(void); /* a checksum of the lists, which changes with each allocation; for a process without other threads */
 void heap_thread_end(struct thr *t); /* makes what the thread has freed available to the others */
