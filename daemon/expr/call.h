@@ -94,13 +94,19 @@ void calls_no_still(struct calls *c);
  */
 struct call_guard {
 	pid_t copy;
-	uint64_t limit_ns, cpu_from, slept_ns, seen;
+	uint64_t limit_ns, cpu_from, seen;
+	unsigned calls; /* so many may still follow the one that is made, each with a limit of its own */
+	uint64_t switches; /* how often the copy has waited, when it was seen: it does so between two calls */
+	uint64_t call_from, slept_ns; /* of this call */
 	uint64_t used_ns; /* of the limit, when it was seen */
 	bool asleep; /* it was, when it was seen */
 	bool ended, overran;
 	struct err why;
 };
-void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms);
+/* limit_ms: of each call; calls: so many at most (call_guard_count). */
+void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms, unsigned calls);
+/* How many calls an expression may make, by its text. */
+unsigned call_guard_count(const char *expr);
 bool call_guard_end(struct call_guard *c, struct gdb *g, struct err *e);
 
 /* Memory of pid as the bytecode sees it: the results at CALL_RESULTS, each of which is made when it is first read. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* call_run.c: see call.h: the calls themselves. A call has come back when it jumps to RETURN_TO. */
+#include <inttypes.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/agent.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "expr/call.h"
 #include "replay/segment.h"
@@ -93,7 +96,7 @@ static int look(struct trace *t, struct going *g, struct err *e)
 	if (b == BLOCKED_UNTIL_WOKEN && blocked_for_good(t->pid, t->tid))
 		return never_woken(t->pid, futex, e);
 	g->slept_ns += b ? SLICE_NS : 0;
-	if (now - g->cpu_from < g->limit_ns && g->slept_ns < g->limit_ns)
+	if (now - g->cpu_from + g->slept_ns < g->limit_ns)
 		return 0;
 	err_set(e, ERR_TIMEOUT, "the call did not return");
 	return 1;
@@ -290,23 +293,53 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, enum agent_statu
 	return r;
 }
 
+static uint64_t switches_of(pid_t pid)
+{
+	cleanup_fclose FILE *f = NULL;
+	uint64_t n = 0;
+	char path[64], line[128];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &n) == 1)
+			break;
+	return n;
+}
+
+/* Has the copy come to another call? GDB stopped it in between. */
+static bool is_next_call(struct call_guard *c, enum blocked b)
+{
+	uint64_t was = c->switches;
+
+	c->switches = switches_of(c->copy);
+	if (c->switches == was || b || c->asleep || !c->calls)
+		return false;
+	c->calls--;
+	c->used_ns = c->slept_ns = 0;
+	return true;
+}
+
 /* How busy the processors are decides nothing: GDB's own time begins anew as long as the call comes nearer to its
  * limit. */
 static bool guard_tick(void *ctx)
 {
 	struct call_guard *c = ctx;
-	uint64_t futex, cpu = c->cpu_from, used, was = c->used_ns, now = clock_ns();
+	uint64_t futex, cpu = c->call_from, used, was, now = clock_ns();
 	enum blocked b;
 
 	if (c->ended)
 		return false;
 	b = blocked_now(c->copy, c->copy, &futex);
+	if (trace_cpu_ns(c->copy, &cpu, NULL))
+		cpu = c->call_from;
+	if (is_next_call(c, b))
+		c->call_from = cpu;
+	was = c->used_ns;
 	c->slept_ns += b && c->asleep ? now - c->seen : 0;
 	c->asleep = b != BLOCKED_NOT;
 	c->seen = now;
-	if (trace_cpu_ns(c->copy, &cpu, NULL))
-		cpu = c->cpu_from;
-	used = cpu - c->cpu_from > c->slept_ns ? cpu - c->cpu_from : c->slept_ns;
+	used = cpu - c->call_from + c->slept_ns;
 	c->used_ns = used > was ? used : was;
 	if (c->limit_ns && used >= c->limit_ns)
 		c->overran = err_set(&c->why, ERR_NOT_FOUND, "the call did not return");
@@ -319,11 +352,21 @@ static bool guard_tick(void *ctx)
 	return false;
 }
 
-void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms)
+unsigned call_guard_count(const char *expr)
 {
-	*c = (struct call_guard){.copy = copy};
+	unsigned n = 0;
+
+	for (; *expr; expr++)
+		n += *expr == '(' || *expr == '['; /* that may be an operator of C++ */
+	return n;
+}
+
+void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms, unsigned calls)
+{
+	*c = (struct call_guard){.copy = copy, .calls = calls, .switches = switches_of(copy)};
 	if (!trace_cpu_ns(copy, &c->cpu_from, NULL))
 		c->limit_ns = (uint64_t)limit_ms * 1000000u;
+	c->call_from = c->cpu_from;
 	gdb_tick(g, guard_tick, c);
 }
 

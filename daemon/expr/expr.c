@@ -437,7 +437,7 @@ static int eval_by_gdb(const struct expr *x, struct gdb *g, pid_t pid, int limit
 
 	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
-	call_guard_begin(&guard, g, pid, limit_ms);
+	call_guard_begin(&guard, g, pid, limit_ms, 2 * call_guard_count(x->text));
 	ask_gdb(g, x->absolute ? x->absolute : text_in_frame(x), 0, frame, out, &why);
 	ns = cpu_ns_of(pid);
 	out->ended = call_guard_end(&guard, g, &why);

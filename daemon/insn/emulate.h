@@ -44,7 +44,8 @@ void emulate_begin(struct emulate *m, void *ctx);
 uint64_t emulate_string(struct emulate *m, const char *s);
 /* Calls a function with these arguments. *result: rax, with EMULATE_DONE. */
 enum emulate_end emulate_call(struct emulate *m, uint64_t function, const uint64_t arg[EMULATE_ARGS], uint64_t *result);
-/* About how long the calls since emulate_begin take on an idle machine, by the number of their instructions and pages. */
+/* About how long the calls since emulate_begin take on an idle machine, by the number of their instructions and pages.
+ */
 uint64_t emulate_cost_ns(const struct emulate *m);
 /* Memory as the calls have left it, for their caller. 0 or -1: it cannot be read. */
 int emulate_read(struct emulate *m, uint64_t addr, void *out, size_t len);

@@ -225,7 +225,7 @@ static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, stru
 
 	if (look_user_frame(l, 0, &frame, e))
 		return -1;
-	call_guard_begin(&guard, l->g, copy, limit_ms);
+	call_guard_begin(&guard, l->g, copy, limit_ms, call_guard_count(q->expr));
 	r = evaluate(l, q, 0, frame, e);
 	ended = call_guard_end(&guard, l->g, &why);
 	if (guard.overran)

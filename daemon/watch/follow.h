@@ -26,8 +26,8 @@ struct follow {
 	 * count
 	 */
 	struct statements *statements;
-	/* of work, that is counted (trace/budget.h): then following stops; another run, which confirms what was found by
-	 * hits, has as much */
+	/* of work, that is counted (trace/budget.h): then following stops; another run, which confirms what was found
+	 * by hits, has as much */
 	uint64_t budget_ns;
 };
 

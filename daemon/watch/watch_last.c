@@ -63,12 +63,8 @@ void watch_drop_held(struct watch *w)
 static int bisect_events(struct watch *w, uint64_t left, uint64_t right, enum search_on_error on_error, uint64_t *turn,
 			 struct err *e)
 {
-	struct search_params p = {.left = left,
-				  .right = right,
-				  .on_error = on_error,
-				  .slack = 2,
-				  .cuts = w->cuts,
-				  .cuts_n = w->cuts_n};
+	struct search_params p = {
+		.left = left, .right = right, .on_error = on_error, .slack = 2, .cuts = w->cuts, .cuts_n = w->cuts_n};
 	struct search_result r;
 
 	if (left + 1 >= right) {
