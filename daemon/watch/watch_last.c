@@ -15,10 +15,11 @@
 #include <string.h>
 
 #define LATER_NS 1000000000u /* for following the changes after what was found */
-#define WITHIN_NS 20000000000u /* for going back over statements inside which alone it was good */
-#define SEGMENTS 16 /* segments that are examined, the longest ones, when changes cannot be followed */
-/* time limit when the user asked for the last transition however long it takes */
-#define WHOLE_NS (3600ull * 1000000000u)
+/* So many statements are gone back over inside of which alone it was good, within this time at the most. */
+#define WITHIN_STATEMENTS 40
+#define WITHIN_NS 60000000000ull
+#define SEGMENTS 16 /* so many are looked into, the longest ones, when changes cannot be followed */
+#define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
 
 /* Runs stage D in the segment after event n, up to the bad end if that is in this segment. */
 static int turn_in(struct watch *w, uint64_t n, struct err *e)
@@ -350,6 +351,7 @@ int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_co
 {
 	struct watch *w = arg;
 	uint64_t until = clock_ns() + (w->params->all ? WHOLE_NS : WITHIN_NS);
+	unsigned statements = 0;
 	int r;
 
 	w->pred = *pred;
@@ -357,7 +359,8 @@ int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_co
 	do {
 		if (find_turn(w, n, e))
 			return -1;
-		r = within_statement(w, clock_ns() < until, &n, e);
+		r = within_statement(w, clock_ns() < until && (w->params->all || statements++ < WITHIN_STATEMENTS), &n,
+				     e);
 	} while (r == 1);
 	if (r < 0 || w->again)
 		return r < 0 ? -1 : 0;
