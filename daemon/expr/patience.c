@@ -14,8 +14,6 @@
 #define LATER_MIN_MS 250
 #define LATER_TIMES 10
 #define OVERRUNS_MS 12000 /* all calls that did not return, in one command */
-#define IN_COPY_NS 5000000u /* an evaluation in a copy of the process, mostly by GDB */
-#define STILL_NS 5000u /* one by expr_eval_still, without its calls */
 #define SLOW_MS 45000 /* all that took longer than LATER_MIN_MS, whether they returned or not */
 
 struct expr_patience {
@@ -50,13 +48,6 @@ void patience_drop(struct expr_patience *p)
 void patience_drop_at(struct expr_patience **p)
 {
 	patience_drop(*p);
-}
-
-uint64_t patience_cost_ns(const struct expr *x)
-{
-	if (!expr_is_still(x))
-		return IN_COPY_NS;
-	return STILL_NS + (x->compiled ? 0 : calls_still_cost_ns(&x->calls));
 }
 
 int patience_limit_ms(const struct expr_patience *p, int given_ms)

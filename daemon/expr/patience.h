@@ -16,11 +16,6 @@ void patience_drop(struct expr_patience *p);
 void patience_drop_at(struct expr_patience **p);
 #define cleanup_patience __attribute__((cleanup(patience_drop_at)))
 
-/*
- * What an evaluation of x counts for where work is counted (trace/budget.h): by what it did, if expr_eval_still has
- * made it, and otherwise the same each time.
- */
-uint64_t patience_cost_ns(const struct expr *x);
 /* The limit of the next call. given_ms: the caller's own limit; 0: none. p: NULL: no call has been made. */
 int patience_limit_ms(const struct expr_patience *p, int given_ms);
 /* The user asked for a search that may take long: slow calls that return do not end it. */

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "expr/patience.h"
+#include "expr/cost.h"
 #include "localsearch/line.h"
 #include "replay/segment.h"
 #include "trace/alias.h"
@@ -130,7 +130,7 @@ static int evaluate(struct following *w, struct expr_value *v)
 
 	w->r->evaluations++;
 	w->r->evaluate_ns += clock_ns() - start;
-	spend(w, patience_cost_ns(w->f->x));
+	spend(w, expr_cost_ns(w->f->x));
 	return r;
 }
 
@@ -160,7 +160,7 @@ static int look_here(struct following *w, struct err *e)
 		return -1;
 	w->r->evaluations++;
 	w->r->evaluate_ns += clock_ns() - start;
-	spend(w, LOOK_NS + patience_cost_ns(w->f->x));
+	spend(w, LOOK_NS + expr_cost_ns(w->f->x));
 	put(w, v.truth, nav_at(w->f->nav) - 1);
 	return 0;
 }
@@ -261,7 +261,7 @@ static int go_through(struct following *w, struct trace *t, struct trace_line *l
 			return 0;
 		if (expr_eval_still(w->f->x, t->pid, &v))
 			return 0;
-		spend(w, STEP_NS + patience_cost_ns(w->f->x));
+		spend(w, STEP_NS + expr_cost_ns(w->f->x));
 		now = pred_side(w->f->pred, v.truth);
 		if (now != PRED_NONE)
 			*side = now;

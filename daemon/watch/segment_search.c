@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "expr/patience.h"
+#include "expr/cost.h"
 #include "replay/segment.h"
 #include "trace/alias.h"
 #include "visibility/shim_frames.h"
@@ -104,7 +104,7 @@ static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_
 
 static uint64_t cost_ns(void *arg)
 {
-	return patience_cost_ns(((struct ctx *)arg)->x);
+	return expr_cost_ns(((struct ctx *)arg)->x);
 }
 
 /* The segment ends when its event is counted, also in a copy with a control page of its own. */
