@@ -197,7 +197,7 @@ static int run(struct diversion *d, struct cursor *t, bool step, struct stop *st
 
 	d->sig = 0;
 	do {
-		if (step ? trace_step(&d->copy, sig, &s, e) : trace_cont(&d->copy, sig, &slice, &s, e))
+		if (step ? trace_step_within(&d->copy, sig, &slice, &s, e) : trace_cont(&d->copy, sig, &slice, &s, e))
 			return -1;
 		if (judge(d, t, &s, &sig, stop, e))
 			return -1;

@@ -22,6 +22,10 @@
  */
 #define MIN_SLEEP_NS 20000
 #define DONE_NS 3000
+#define WAITS_NS 20000000000u
+#define RESTART_FIRST (-512) /* what the kernel calls ERESTARTSYS, and down to ERESTART_RESTARTBLOCK */
+#define RESTART_LAST (-516)
+#define SYSCALL_CODE 0x050f
 #define TRAP_NS 100000000u /* a trap that is pending is reported within this time, or it is interrupted again */
 #define TRAP_FLAG 0x100ull
 
@@ -378,11 +382,45 @@ int trace_hide_step(struct trace *t, struct err *e)
 	return trace_set_regs(t, &r, e);
 }
 
+/* Linux reports the step when its system call was interrupted, and makes the call again as the thread goes on. */
+static bool will_be_made_again(struct trace *t)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+
+	return !trace_get_regs(t, &r, &ignored) && (int64_t)r.orig_rax >= 0 && (int64_t)r.rax <= RESTART_FIRST &&
+	       (int64_t)r.rax >= RESTART_LAST;
+}
+
+int trace_step_within(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e)
+{
+	if (run(t, PTRACE_SINGLESTEP, sig, limit, out, e))
+		return -1;
+	if (limit && out->why == TRACE_STEPPED && will_be_made_again(t))
+		out->why = TRACE_TIMEOUT;
+	return t->alive && out->why != TRACE_TIMEOUT ? trace_hide_step(t, e) : 0;
+}
+
+/* No other instruction waits. */
+static bool is_at_syscall(const struct trace *t)
+{
+	long pc = ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rip), 0);
+	struct err ignored;
+	uint16_t code;
+
+	return !trace_read(t->pid, (uint64_t)pc, &code, sizeof(code), &ignored) && code == SYSCALL_CODE;
+}
+
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e)
 {
-	if (run(t, PTRACE_SINGLESTEP, sig, NULL, out, e))
+	static const struct trace_limit most = {.wall_ns = WAITS_NS};
+
+	if (trace_step_within(t, sig, is_at_syscall(t) ? &most : NULL, out, e))
 		return -1;
-	return t->alive ? trace_hide_step(t, e) : 0;
+	if (out->why == TRACE_TIMEOUT)
+		return err_set(e, ERR_INTERNAL, "thread %d waits in a system call that was to be stepped over",
+			       (int)t->tid);
+	return 0;
 }
 
 /* The program itself tells which threads it has (rlog/replay.h), and can tell anything. */

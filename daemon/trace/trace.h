@@ -106,6 +106,9 @@ int trace_let_run(struct trace *t, struct err *e);
 int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e);
 /* Executes one instruction. A `rep` instruction counts each iteration. */
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e);
+/* The same for an instruction that may wait in the kernel: TRACE_TIMEOUT after the limit, and the next step goes on.
+ * trace_step waits for 20 s, then it is an error (ERR_INTERNAL). */
+int trace_step_within(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e);
 /*
  * A `syscall` leaves the flags in r11, also the one by which it was single-stepped. For callers that step in another
  * way than by trace_step: clears it there, so that the program cannot see it.
