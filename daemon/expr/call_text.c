@@ -155,6 +155,13 @@ bool call_text_next(const char *s, size_t *i, struct call_text *f)
 	return false;
 }
 
+static bool has_call(const char *s, size_t begin, size_t end)
+{
+	struct call_text f;
+
+	return call_text_next(s, &begin, &f) && f.open < end;
+}
+
 bool call_text_last(const char *s, struct call_text *f)
 {
 	const char *after;
@@ -168,7 +175,6 @@ bool call_text_last(const char *s, struct call_text *f)
 	if (!after)
 		return false;
 	f->close = (size_t)(after - s) - 1;
-	/* an object in brackets is left to GDB */
-	return call_text_receiver(s, f) &&
-	       !(f->object < f->name && memchr(s + f->object, '(', f->object_end - f->object));
+	/* an object that a call returns is left to GDB */
+	return call_text_receiver(s, f) && !(f->object < f->name && has_call(s, f->object, f->object_end));
 }

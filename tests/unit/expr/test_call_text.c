@@ -76,9 +76,25 @@ static void test_objects_of_calls(void **state)
 	assert_false(call_text_last(text, &f));
 }
 
+/* Brackets around an object are no call. */
+static void test_objects_in_brackets(void **state)
+{
+	static const char text[] = "((sp)._M_ptr)->id() < 4";
+	struct call_text f;
+
+	(void)state;
+	assert_true(call_text_last(text, &f));
+	assert_int_equal(f.object, 0);
+	assert_int_equal(f.object_end, strlen("((sp)._M_ptr)"));
+	assert_true(f.arrow);
+	assert_true(call_text_last("((Left *)d)->left()", &f));
+	assert_false(call_text_last("(find(1))->left()", &f));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_first_call), cmocka_unit_test(test_objects_of_calls)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_first_call), cmocka_unit_test(test_objects_of_calls),
+					   cmocka_unit_test(test_objects_in_brackets)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
