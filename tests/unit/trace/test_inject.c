@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_inject.c: injected system calls and forks, also in the middle of other system calls. */
+/* test_inject.c: injected system calls and forks, and steps, also in the middle of system calls. */
 #include "scenarios.h"
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const uint64_t no_args[6];
@@ -203,6 +204,34 @@ static void shared_memory_is_cut_off(void **state)
 	target_stop(&g);
 }
 
+/* nanosleep waits in the kernel: the step ends by its limit, and the next one goes on with it. */
+static void limit_of_a_step(void **state)
+{
+	const struct trace_limit wall = {.wall_ns = 20000000};
+	struct user_regs_struct r;
+	uint16_t code = 0;
+	struct trace_stop s;
+	struct target g;
+
+	target_start(&g, scenario_sleep);
+	target_release(&g);
+	OK(trace_set_break(&g.t, 0, ADDR(nanosleep), &e));
+	OK(trace_cont(&g.t, 0, NULL, &s, &e));
+	OK(trace_clear_all(&g.t, &e));
+	for (unsigned i = 0; i < 100000 && code != 0x050f; i++) {
+		OK(trace_step(&g.t, 0, &s, &e));
+		OK(trace_get_regs(&g.t, &r, &e));
+		OK(trace_read(g.pid, r.rip, &code, sizeof(code), &e));
+	}
+	OK(trace_step_within(&g.t, 0, &wall, &s, &e));
+	assert_int_equal(s.why, TRACE_TIMEOUT);
+	OK(trace_step(&g.t, 0, &s, &e));
+	assert_int_equal(s.why, TRACE_STEPPED);
+	OK(trace_get_regs(&g.t, &r, &e));
+	assert_int_equal(r.rax, 0);
+	target_stop(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +239,7 @@ int main(void)
 		cmocka_unit_test(not_a_gadget),
 		cmocka_unit_test(restart_block_survives),
 		cmocka_unit_test(copy_in_a_sleep),
+		cmocka_unit_test(limit_of_a_step),
 		cmocka_unit_test(copies_are_independent),
 		cmocka_unit_test(slots_are_copied),
 		cmocka_unit_test(copy_of_one_thread),

@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static long lost_slots; /* whose hits this processor does not notice */
@@ -251,31 +250,6 @@ static void trap_flag_of_its_own(void **state)
 	assert_int_equal(regs_of(&g).rip, ADDR(store_flag_end));
 	OK(trace_step(&g.t, 0, &s, &e));
 	assert_int_equal(s.why, TRACE_STEPPED);
-	target_stop(&g);
-}
-
-/* nanosleep waits in the kernel: the step ends by its limit, and the next one goes on with it. */
-static void limit_of_a_step(void **state)
-{
-	const struct trace_limit wall = {.wall_ns = 20000000};
-	uint16_t code = 0;
-	struct trace_stop s;
-	struct target g;
-
-	target_start(&g, scenario_sleep);
-	target_release(&g);
-	OK(trace_set_break(&g.t, 0, ADDR(nanosleep), &e));
-	OK(trace_cont(&g.t, 0, NULL, &s, &e));
-	OK(trace_clear_all(&g.t, &e));
-	for (unsigned i = 0; i < 100000 && code != 0x050f; i++) {
-		OK(trace_step(&g.t, 0, &s, &e));
-		OK(trace_read(g.pid, regs_of(&g).rip, &code, sizeof(code), &e));
-	}
-	OK(trace_step_within(&g.t, 0, &wall, &s, &e));
-	assert_int_equal(s.why, TRACE_TIMEOUT);
-	OK(trace_step(&g.t, 0, &s, &e));
-	assert_int_equal(s.why, TRACE_STEPPED);
-	assert_int_equal(regs_of(&g).rax, 0);
 	target_stop(&g);
 }
 
@@ -585,7 +559,6 @@ int main(void)
 		cmocka_unit_test(steps),
 		cmocka_unit_test(step_with_watch),
 		cmocka_unit_test(trap_flag_of_its_own),
-		cmocka_unit_test(limit_of_a_step),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(blocked_thread_times_out),
 		cmocka_unit_test(limits_with_a_blocked_signal),
