@@ -57,7 +57,21 @@ static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c
 	return r;
 }
 
-/* own: the highest stack pointer that was seen in the function; the frames of what it called are below that. */
+/* Is that the entry of a part that gcc has split off a function, as what an assertion calls if it fails? The function
+ * calls it. */
+static bool is_split_off(struct explain *x, uint64_t pc)
+{
+	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)pc), *text = NULL;
+	struct inspect p = {0};
+	struct err ignored;
+	bool is = !inspect_open(&p, x, &ignored) && !gdb_console(x->g, cmd, &text, &ignored) && text &&
+		  strstr(text, ".part");
+
+	inspect_close(&p);
+	return is;
+}
+
+/* own: the highest stack pointer that was seen in the function; what it has called stands below. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e)
 {
 	pid_t tid = x->t.in.seg.tid;
@@ -71,6 +85,7 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 	own = r.rsp + (visibility_is_shim(&x->t.visibility, r.rip) ? sizeof(own) : 0);
 	for (unsigned n = 0; n < BRANCH_STEPS && !explain_is_over(x); n++) {
 		uint8_t code[INSN_BYTES];
+		uint64_t after = r.rip;
 		enum insn_kind kind;
 		struct stop stop;
 		struct insn i;
@@ -84,7 +99,7 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 		    explain_insn(x, &r, code, &i, e))
 			continue;
 		kind = insn_kind(&i);
-		if (kind == INSN_CALL && r.rsp > own) /* to its caller */
+		if (kind == INSN_CALL && r.rsp > own && !is_split_off(x, after)) /* to its caller */
 			return 1;
 		if (r.rsp > own)
 			own = r.rsp;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* KIND: deadlock */
 /* SAYS: nobody is left that has ever woken thread 1 */
-/* A thread waits for room, which it has used up itself, and the only one that ever made room has left because of an error. */
+/* A thread waits for room, which it has used up itself, and the only one that ever made room has left. */
 #include <pthread.h>
 
 #define ROOM 2
