@@ -96,8 +96,6 @@ struct history_read {
 	const struct insn_loc *place; /* the variable */
 	uint8_t was[8]; /* what it was in front of the write */
 	bool same, other; /* it was read when it was that, when it was another value */
-	bool several; /* those others are not one value */
-	uint8_t older[8]; /* other, and not several: that value */
 	bool foreign; /* what is looked at was made by another thread than the one that wrote the value */
 	bool lost; /* some part of the value comes from where nobody knows, or from the variable by another thread */
 	unsigned setters;
@@ -111,15 +109,12 @@ static int note_read(struct explain *x, struct history_read *read)
 {
 	uint8_t value[8];
 
-	if (read->foreign || !flow_read(x, NULL, read->place, value)) {
+	if (read->foreign || !flow_read(x, NULL, read->place, value))
 		read->lost = true;
-	} else if (memcmp(value, read->was, read->place->len)) {
-		read->several |= read->other && memcmp(value, read->older, read->place->len);
-		memcpy(read->older, value, sizeof(read->older));
+	else if (memcmp(value, read->was, read->place->len))
 		read->other = true;
-	} else {
+	else
 		read->same = true;
-	}
 	return 0;
 }
 
@@ -271,27 +266,24 @@ static int would_hold(struct explain *x, const struct explain_compared *c, uint6
 }
 
 /* Does the write make the value only of what the variable was before it was as in front of the write? 1; 0; -1. */
-static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w,
-		       struct history_read *read, struct err *e)
+static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w, struct err *e)
 {
-	int got;
+	struct history_read read = {.place = place};
+	int got = source_of(x, w, &read, e);
 
-	*read = (struct history_read){.place = place};
-	got = source_of(x, w, read, e);
-	return got < 0 ? -1 : got == FROM_IT && !read->same;
+	return got < 0 ? -1 : got == FROM_IT && !read.same;
 }
 
 bool flow_is_stale(struct explain *x, const struct insn_loc *place, const struct timeline_point *at,
 		   const uint8_t was[8])
 {
 	struct history_write w = {.at = *at};
-	struct history_read read;
 	struct err ignored;
 	const struct rec_image *img = rec_image(x->rec, x->process, &ignored);
 	bool is;
 
 	memcpy(w.was, was, sizeof(w.was));
-	is = img && img->nthreads > 1 && is_of_older(x, place, &w, &read, &ignored) == 1;
+	is = img && img->nthreads > 1 && is_of_older(x, place, &w, &ignored) == 1;
 	explain_reopen(x);
 	return is;
 }
@@ -313,7 +305,7 @@ static int tell(struct explain *x, const struct history_write *w, const char *na
 enum conflict {
 	CONFLICT_NONE = 0,
 	CONFLICT_STALE, /* it was made only of what was there before that, whose update is lost */
-	CONFLICT_STALE_SEVERAL, /* and before others of that */
+	CONFLICT_STALE_SEVERAL, /* the same, and there are others that are lost */
 	CONFLICT_RESET, /* it took back a change of its own, which the other one had replaced */
 };
 
@@ -329,7 +321,7 @@ static int tell_both(struct explain *x, const struct explain_compared *c, const 
 		second = str_fmt("thread %u wrote %s here, between the read and the write of thread %u: this update is "
 				 "lost%s",
 				 earlier->thread, c->name, later->thread,
-				 kind == CONFLICT_STALE_SEVERAL ? ", with those before it" : "");
+				 kind == CONFLICT_STALE_SEVERAL ? ", as are others" : "");
 	} else {
 		first = str_fmt("thread %u took back here what it had changed of %s before", later->thread, c->name);
 		second =
@@ -422,23 +414,46 @@ static int is_reset(struct explain *x, const struct explain_compared *c, const s
 	return would_hold(x, c, w[2].change, e);
 }
 
+#define LOST_MOST 16u /* writes that one write has lost */
+
+/* `later` was made only of what was there before `earlier`: all that was added by other threads right before it. */
+static int lost_by(struct explain *x, const struct explain_compared *c, uint64_t birth,
+		   const struct history_write *later, const struct history_write *earlier, uint64_t *lost,
+		   struct err *e)
+{
+	struct history_write w = *earlier;
+	int got = 0;
+
+	for (unsigned n = 0; !got && w.thread != later->thread && n < LOST_MOST; n++) {
+		*lost += w.change;
+		got = cursor_goto_point(&x->t, &w.at, e) ? -1 : to_write(x, c, birth, &w, e);
+	}
+	return got < 0 ? -1 : 0;
+}
+
 /*
  * Was `later` made only of what was there before `earlier`, and would the condition have been met with that, or with
- * all that was added since what was there then? enum conflict; -1.
+ * all that was lost by it, or by it and later ones? *lost: that of later ones; adds to it. enum conflict; -1.
  */
-static int is_stale(struct explain *x, const struct explain_compared *c, const struct history_write *later,
-		    const struct history_write *earlier, struct err *e)
+static int is_stale(struct explain *x, const struct explain_compared *c, uint64_t birth,
+		    const struct history_write *later, const struct history_write *earlier, uint64_t *lost,
+		    struct err *e)
 {
-	struct history_read read;
-	int got = is_of_older(x, &c->place, later, &read, e);
-	uint64_t lost = number_of(later->was, c->place.len) - number_of(read.older, c->place.len);
+	int got = is_of_older(x, &c->place, later, e);
+	uint64_t here = 0, of_later = *lost;
 
 	if (got != 1)
 		return got;
 	got = would_hold(x, c, earlier->change, e);
-	if (got || read.several || lost == earlier->change)
-		return got > 0 ? CONFLICT_STALE : got;
-	got = would_hold(x, c, lost, e);
+	if (got)
+		return got > 0 ? CONFLICT_STALE : -1;
+	if (lost_by(x, c, birth, later, earlier, &here, e))
+		return -1;
+	*lost += here;
+	if (here != earlier->change)
+		got = would_hold(x, c, here, e);
+	if (!got && of_later)
+		got = would_hold(x, c, *lost, e);
 	return got > 0 ? CONFLICT_STALE_SEVERAL : got;
 }
 
@@ -447,6 +462,7 @@ static int search(struct explain *x, const struct explain_compared *c, struct er
 	struct history_write w[3] = {0}, later = {0};
 	struct object block = {0};
 	unsigned checked = 0;
+	uint64_t lost = 0;
 
 	inspect_block(cursor_memory(&x->t), c->place.addr, &block);
 
@@ -465,7 +481,7 @@ static int search(struct explain *x, const struct explain_compared *c, struct er
 		}
 		if (n && later.thread != earlier.thread) {
 			checked++;
-			got = is_stale(x, c, &later, &earlier, e);
+			got = is_stale(x, c, block.header, &later, &earlier, &lost, e);
 			if (got)
 				return got < 0 ? -1 : tell_conflict(x, c, &later, &earlier, (enum conflict)got, e);
 		}
