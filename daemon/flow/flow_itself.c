@@ -94,18 +94,19 @@ int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *pla
 /* ---- a comparison that is still to come ---- */
 
 /* What registers will hold after a call, as far as instructions that are not executed yet tell it. */
-struct ahead {
+struct after_call {
 	bool lost[INSN_XMM0]; /* that is not known */
 	struct insn_loc from[INSN_XMM0]; /* in memory; len 0: what it holds at the call */
 };
 
-static bool is_kept(const struct ahead *a, unsigned reg)
+static bool is_kept(const struct after_call *a, unsigned reg)
 {
 	return reg == INSN_NO_REG || (reg < INSN_XMM0 && !a->lost[reg] && !a->from[reg].len);
 }
 
 /* Where will the operand have come from? false: that is not known. */
-static bool look_ahead(const struct ahead *a, const struct insn *i, const struct insn_loc *l, struct insn_loc *from)
+static bool look_ahead(const struct after_call *a, const struct insn *i, const struct insn_loc *l,
+		       struct insn_loc *from)
 {
 	struct insn_access v[INSN_ACCESSES];
 	unsigned n;
@@ -126,7 +127,7 @@ static bool look_ahead(const struct ahead *a, const struct insn *i, const struct
 }
 
 /* The instruction will be executed. */
-static void pass(struct ahead *a, const struct insn *i)
+static void pass(struct after_call *a, const struct insn *i)
 {
 	struct insn_regs regs;
 
@@ -149,7 +150,7 @@ static bool compares_next(struct explain *x, const struct user_regs_struct *r, s
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
 	struct user_regs_struct at = *r;
-	struct ahead a = {0};
+	struct after_call a = {0};
 	bool known = false;
 
 	for (unsigned reg = 0; reg < INSN_XMM0; reg++)
