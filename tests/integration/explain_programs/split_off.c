@@ -14,7 +14,7 @@ static struct item items[4];
 static void put(struct item *it)
 {
 	pthread_mutex_lock(&lock);
-	it->refs--;
+	it->refs--; /* BUG, as far as the condition tells; optimized, what it was before is followed */
 	assert(it->refs >= 0);
 	pthread_mutex_unlock(&lock);
 }
