@@ -266,7 +266,21 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 	return got < 0 ? -1 : 0;
 }
 
-/* What it waits for is not known: adds the last wake-up. */
+/* The chain has an end, which says nothing of those that may wake the thread. Are they gone? 0; -1. */
+static int who_is_left(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
+{
+	uint64_t ended = wake_last_ended(x, v, wake);
+	int got;
+
+	if (!ended)
+		return 0;
+	got = held_tell_end(x, ended, e);
+	if (!got)
+		explain_end_instead(x, END_WAKE_UP, "nobody is left that has ever woken thread %u", v->thread);
+	return got < 0 ? -1 : 0;
+}
+
+/* Nothing is known of what it waits for: the last wake-up. */
 static int only_wake(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
 {
 	int was = wake->n < v->wait ? wake_waited_at(x, v->thread, v->object, wake->n, e) : WAITED_NOT, got;
@@ -284,6 +298,8 @@ static int only_wake(struct explain *x, const struct vain *v, const struct wake 
 						     "waits for one post more"
 						   : "the wake-up came before thread %u waited",
 			    v->thread);
+	if (!got && was == WAITED) /* by what is gone now; else the wake-up was missed */
+		got = who_is_left(x, v, wake, e);
 	return got;
 }
 
@@ -294,20 +310,6 @@ static bool is_own_doing(const struct explain *x, const struct vain *v)
 
 	return last->role == STEP_TRANSITION &&
 	       json_integer_value(json_object_get(last->thread, "id")) == (json_int_t)v->thread;
-}
-
-/* The chain has an end, which says nothing of those that may wake the thread. Are they gone? 0; -1. */
-static int who_is_left(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
-{
-	uint64_t ended = wake_last_ended(x, v, wake);
-	int got;
-
-	if (!ended)
-		return 0;
-	got = held_tell_end(x, ended, e);
-	if (!got)
-		explain_end_instead(x, END_WAKE_UP, "nobody is left that has ever woken thread %u", v->thread);
-	return got < 0 ? -1 : 0;
 }
 
 int vain_explain(struct explain *x, const struct vain *v, struct err *e)
@@ -338,8 +340,6 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 	}
 	if (got > 0 && wake.n) {
 		got = only_wake(x, v, &wake, e);
-		if (!got && wake.n < v->wait)
-			got = who_is_left(x, v, &wake, e);
 	} else if (!got && wake.n && wake.n < v->wait) {
 		told = tell_wake(x, v, wake.n, e);
 		if (!told)
