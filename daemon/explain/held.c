@@ -297,7 +297,7 @@ int held_tell_end(struct explain *x, uint64_t ended, struct err *e)
 	if (!r && json_is_string(json_object_get(p.location, "file")))
 		inspect_step(&p, STEP_RETURN, NULL, NULL, NULL,
 			     "thread %u left %s here and ended: of the threads that had woken it none is left",
-			     x->t.in.seg.thread, inspect_function(&p, 0));
+			     x->t.in.seg.thread, inspect_function(&p, (size_t)p.user));
 	else if (!r)
 		r = 1;
 	inspect_close(&p);
