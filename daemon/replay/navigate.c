@@ -16,6 +16,7 @@
 #include "cell/plain.h"
 #include "replay/parallel.h"
 #include "replay/variants.h"
+#include "target/line.h"
 
 #define VARIANTS 14 /* reclog/timeline.h */
 #define VARIANTS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/preempt/seek.c */
@@ -471,10 +472,10 @@ static int run_past_others(struct nav *n, const struct branch_set *b, bool *dive
 {
 	uint64_t at = b->until ? b->after : timeline_prefix(n->t.tl);
 
-	n->t.ctl->branches_end = n->t.branch.from;
+	line_branches_until(&n->t, n->t.branch.from);
 	if (at > nav_at(n) && run_to(n, at, diverged, e))
 		return -1;
-	n->t.ctl->branches_end = n->t.branch.end;
+	line_branches_until(&n->t, n->t.branch.end);
 	return 0;
 }
 
@@ -485,7 +486,7 @@ static int run_past_others(struct nav *n, const struct branch_set *b, bool *dive
  */
 static void keep_for_more(struct nav *n, struct branch_set *b, double began)
 {
-	bool keep = b->more && clock_s() - began > KEEP_S;
+	bool keep = b->more && clock_s() - began > KEEP_S && !cell_is_plain(); /* a forked one ends with this replay */
 	uint64_t *kept = &branches_process(b, n->t.process)->kept, was = *kept, at;
 	struct err why;
 

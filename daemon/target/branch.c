@@ -10,11 +10,11 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "cell/plain.h"
 #include "target/line.h"
 
 struct branch {
 	uint32_t process, place;
+	pid_t pid; /* 0: it has begun, and is its target's */
 	unsigned variant; /* of the replay that made it */
 };
 
@@ -26,7 +26,7 @@ void branches_init(struct branch_set *b, const struct rec *rec)
 void branches_clear(struct branch_set *b)
 {
 	for (unsigned i = 0; i < b->n; i++)
-		line_end_one(b->rec, b->v[i].process);
+		line_end_pid(b->v[i].pid);
 	free(b->v);
 	free(b->ctl);
 	*b = (struct branch_set){.rec = b->rec, .processes = b->processes, .resumed = b->resumed};
@@ -46,7 +46,7 @@ struct branch_process *branches_process(struct branch_set *b, uint32_t process)
 	return &b->processes[process];
 }
 
-static const struct branch *find(const struct branch_set *b, uint32_t process)
+static struct branch *find(const struct branch_set *b, uint32_t process)
 {
 	for (unsigned i = 0; i < b->n; i++)
 		if (b->v[i].process == process)
@@ -132,9 +132,7 @@ struct target_branches branches_for(const struct branch_set *b, uint32_t process
 	uint32_t room = room_of(b), left = REPLAY_BRANCHES - b->next;
 
 	return (struct target_branches){.from = b->next,
-					.end = b->next + (cell_is_plain() ? 0
-							  : room < left	  ? room
-									  : left),
+					.end = b->next + (room < left ? room : left),
 					.waits = it != NULL,
 					.place = it ? it->place : 0,
 					.prefix = it && !it->variant && b->processes ? b->processes[process].forked : 0,
@@ -156,9 +154,10 @@ void branches_take(struct branch_set *b, struct target *t)
 	b->v = xrealloc(b->v, (b->n + (end - t->branch.from) + 1) * sizeof(*b->v));
 	for (uint32_t i = t->branch.from; i < end; i++) {
 		uint32_t process = t->ctl->branch[i].process;
+		pid_t pid = line_branch_pid(t, i);
 
-		if (is_child(b, t, process))
-			b->v[b->n++] = (struct branch){process, i, t->variant};
+		if (pid && is_child(b, t, process))
+			b->v[b->n++] = (struct branch){process, i, pid, t->variant};
 	}
 	b->next = t->branch.from = end;
 	b->until = 0;
@@ -186,16 +185,19 @@ static void tell_again(struct replay_ctl *c, const struct replay_ctl *was)
 	c->closed_hi = was->closed_hi;
 }
 
-int branch_launch(const struct branch_set *b, struct target *t, struct err *e)
+int branch_launch(struct branch_set *b, struct target *t, struct err *e)
 {
-	const struct rec_image *img = rec_image(t->rec, t->process, e);
+	struct branch *it = find(b, t->process);
 	uint32_t *go = &t->ctl->branch[t->branch.place].go;
 
-	if (!img || target_start_over(t, e))
+	if (!it || !it->pid)
+		return err_set(e, ERR_NOT_FOUND, "process %u does not wait", t->process);
+	if (target_start_over(t, e))
 		return -1;
 	tell_again(t->ctl, b->ctl);
 	t->ctl->process = t->process;
-	t->ctl->pid = t->pid = rec_image_pid(img);
+	t->ctl->pid = t->pid = it->pid;
+	it->pid = 0;
 	t->ctl->stop_at = timeline_prefix(t->tl);
 	__atomic_store_n(go, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
@@ -208,6 +210,6 @@ void branches_end(struct branch_set *b, uint32_t process)
 
 	if (!it)
 		return;
-	line_end_one(b->rec, process);
+	line_end_pid(it->pid);
 	b->v[it - b->v] = b->v[--b->n];
 }

@@ -5,7 +5,7 @@
  * each would be replayed from the start of the first one.
  *
  * They lie in the root of their first ancestor of origin EXEC, and wait at words of its control page; so only those of
- * one such ancestor live at a time. Not in a plain cell.
+ * one such ancestor live at a time.
  */
 #ifndef FRED_TARGET_BRANCH_H
 #define FRED_TARGET_BRANCH_H
@@ -50,7 +50,7 @@ struct target_branches branches_for(const struct branch_set *b, uint32_t process
 /* At the end of a replay: takes over what it has made. */
 void branches_take(struct branch_set *b, struct target *t);
 /* In place of target_launch, for a process that waits in a branch: it stands where it begins. */
-int branch_launch(const struct branch_set *b, struct target *t, struct err *e);
+int branch_launch(struct branch_set *b, struct target *t, struct err *e);
 /* The branch of that process has been replayed, or need not be: ends it. */
 void branches_end(struct branch_set *b, uint32_t process);
 

@@ -29,18 +29,27 @@ bool family_is_ours(pid_t pid)
 	return !cell_is_plain() || family_is_child(pid);
 }
 
-/* A process that was forked by one of this session, and neither is traced nor has a session of its own. */
+/* Is that the value of this key, and in this PID namespace? "NSsid:\t12\t1" (proc_pid_status(5)) */
+static bool has_value(const struct buf *status, const char *key, pid_t value)
+{
+	cleanup_free char *line = str_fmt("\n%s:\t%d", key, (int)value);
+	const char *at = strstr(buf_str(status), line);
+
+	return at && strchr("\t\n", at[strlen(line)]);
+}
+
+/*
+ * A process that was forked by one of this session, is not traced, and has neither a session nor a process group of its
+ * own: branches (target/branch.h) have such a group.
+ */
 static bool is_in_line(pid_t pid, pid_t session)
 {
 	cleanup_buf struct buf b = {0};
-	cleanup_free char *path = str_fmt("/proc/%d/status", (int)pid), *line = str_fmt("\nNSsid:\t%d", (int)session);
+	cleanup_free char *path = str_fmt("/proc/%d/status", (int)pid);
 	struct err ignored;
-	const char *at;
 
-	if (read_file(path, &b, &ignored) || !strstr(buf_str(&b), "\nTracerPid:\t0\n"))
-		return false;
-	at = strstr(buf_str(&b), line);
-	return at && strchr("\t\n", at[strlen(line)]);
+	return !read_file(path, &b, &ignored) && has_value(&b, "TracerPid", 0) && has_value(&b, "NSsid", session) &&
+	       has_value(&b, "NSpgid", session);
 }
 
 /* A child of this thread in that line; 0: there is none. */

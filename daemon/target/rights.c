@@ -109,23 +109,24 @@ static int add_image(struct rights_files *f, const struct rec *rec, const struct
 	return 0;
 }
 
-int rights_files_init(struct rights_files *f, const struct rec *rec, uint32_t root, uint32_t process, bool on_host,
-		      struct err *e)
+int rights_files_init(struct rights_files *f, const struct rec *rec, const struct rec_image *root,
+		      const uint32_t *images, bool on_host, struct err *e)
 {
 	const struct rec_image *img;
 
 	*f = (struct rights_files){0};
 	strv_add(&f->read, cell_dir());
 	strv_add(&f->read, rec->dir);
-	strv_addf(&f->write, "%s/ctl.%04u", cell_dir(), root);
-	do {
-		img = rec_image(rec, process, e);
+	strv_addf(&f->write, "%s/ctl.%04u", cell_dir(), root->ordinal);
+	if (add_image(f, rec, root, on_host, e))
+		return -1;
+	if (on_host)
+		add_recorder(f, rec, root);
+	for (; *images; images++) {
+		img = rec_image(rec, *images, e);
 		if (!img || add_image(f, rec, img, on_host, e))
 			return -1;
-		if (on_host && img->ordinal == root)
-			add_recorder(f, rec, img);
-		process = img->head.parent;
-	} while (img->ordinal != root);
+	}
 	return 0;
 }
 

@@ -16,14 +16,14 @@
 /* The rights for one start. output: the process writes what the program wrote (REPLAY_F_OUTPUT). */
 struct launch_confine rights_of(const struct rec *rec, const struct rec_image *img, bool output);
 /*
- * Of a replay in a plain cell, which has no root of its own: the files that are left to an image and to the FORK images
- * on the way to `process`; on_host: the host's, too. Its files for output are made.
+ * Of a replay in a plain cell, which has no root of its own: the files that are left to an image and to these FORK
+ * images, a list that ends with 0; on_host: the host's, too. Their files for output are made.
  */
 struct rights_files {
 	struct strv read, write;
 };
-int rights_files_init(struct rights_files *f, const struct rec *rec, uint32_t root, uint32_t process, bool on_host,
-		      struct err *e);
+int rights_files_init(struct rights_files *f, const struct rec *rec, const struct rec_image *root,
+		      const uint32_t *images, bool on_host, struct err *e);
 /* The same for launch/confine.h; valid as long as f is. */
 struct landlock_paths rights_files_paths(const struct rights_files *f);
 void rights_files_fini(struct rights_files *f);

@@ -84,23 +84,15 @@ static int bind_rec(const struct rec *rec, struct err *e)
 	return cell_mount_bind(rec->dir, there, 1, e);
 }
 
-/* What is placed in the root for this image and others: the images on the way to it; or all that forks have made. */
 static int prepare_root(struct target *t, const struct rec_image *root, struct err *e)
 {
-	cleanup_free uint32_t *images = xcalloc(t->rec->nimages + 33, sizeof(*images));
-	unsigned n = 0;
-	struct err ignored;
+	cleanup_free uint32_t *images = NULL;
 
 	if (t->branch.waits) /* it is in the root, in which all is placed */
 		return 0;
-	if (line_follow(t, images, e))
+	images = line_images(t, root, e);
+	if (!images)
 		return -1;
-	for (unsigned i = 0; t->branch.end > t->branch.from && i < t->rec->nimages; i++) {
-		const struct rec_image *img = &t->rec->images[i];
-
-		if (img != root && line_first(t->rec, img->ordinal, false, &ignored) == root)
-			images[n++] = img->ordinal;
-	}
 	return root_prepare(t->rec, root, images, t->own_root, &t->on_host, e);
 }
 
@@ -214,10 +206,11 @@ void target_kill(struct target *t)
 		if (!cell_is_plain())
 			line_end(t, t->process);
 	}
-	if (t->ctl)
-		line_end_branches(t);
+	/* first those that were just forked, and have not told their PIDs */
 	if (t->session > 0)
 		family_end_session(t->session);
+	if (t->ctl)
+		line_end_branches(t);
 	t->pid = t->session = 0;
 	cell_reap_except(NULL, 0);
 }
@@ -243,7 +236,7 @@ static void reset_ctl(struct target *t)
 	t->ctl->variant = t->variant;
 	t->ctl->total = timeline_total(t->tl);
 	t->ctl->branches = t->branch.from;
-	t->ctl->branches_end = t->branch.end;
+	line_branches_until(t, t->branch.end);
 }
 
 static int ended_early(struct target *t, int status, struct err *e)
@@ -370,6 +363,7 @@ int target_start_over(struct target *t, struct err *e)
 
 int target_await_start(struct target *t, struct err *e)
 {
+	note_session(t);
 	return wait_state(t, 0, NULL, e) || check_state(t, NULL, e) ? -1 : 0;
 }
 
@@ -382,7 +376,6 @@ static int launch_once(struct target *t, const struct rec_image *img, const stru
 		return -1;
 	if (launch_program(spec, &t->pid, e))
 		return err_wrap(e, "starting %s for the replay", img->execfn);
-	note_session(t);
 	return target_await_start(t, e);
 }
 
@@ -437,6 +430,7 @@ int target_launch(struct target *t, struct err *e)
 	const bool tree = cell_is_plain() && t->own_root[0];
 	cleanup_strv struct strv env = {0};
 	cleanup_free char *path = NULL;
+	cleanup_free uint32_t *images = NULL;
 	struct rights_files files = {0};
 	struct tree_start start = {0};
 	struct landlock_paths paths;
@@ -453,7 +447,8 @@ int target_launch(struct target *t, struct err *e)
 		return -1;
 	confine = rights_of(t->rec, img, t->flags & REPLAY_F_OUTPUT);
 	if (cell_is_plain()) {
-		if (rights_files_init(&files, t->rec, t->root, t->process, !tree, e) ||
+		images = line_images(t, img, e);
+		if (!images || rights_files_init(&files, t->rec, img, images, !tree, e) ||
 		    (tree && tree_start_init(&start, t->rec, img, t->own_root, e))) {
 			rights_files_fini(&files);
 			tree_start_fini(&start);

@@ -258,6 +258,12 @@ struct replay_ctl {
 	 * who steps may run to their return, with a breakpoint at these calls. An older recorder: 0.
 	 */
 	uint64_t closed_lo, closed_hi;
+	/*
+	 * With REPLAY_F_OTHER_PIDS, in the place of `branches_end`: an older recorder makes none. The PIDs of those in
+	 * branch[], each of which has a process group of its own in the session of the first process.
+	 */
+	uint32_t other_branches_end, reserved;
+	int32_t branch_pid[REPLAY_BRANCHES];
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);
@@ -269,7 +275,9 @@ _Static_assert(offsetof(struct replay_ctl, walk_addr) == 99200 && offsetof(struc
 		       offsetof(struct replay_ctl, branches) == 99352 && offsetof(struct replay_ctl, branch) == 99360 &&
 		       offsetof(struct replay_ctl, walk_codes) == 107552 &&
 		       offsetof(struct replay_ctl, walks_threads) == 107560 &&
-		       offsetof(struct replay_ctl, closed_lo) == 107568,
+		       offsetof(struct replay_ctl, closed_lo) == 107568 &&
+		       offsetof(struct replay_ctl, other_branches_end) == 107584 &&
+		       offsetof(struct replay_ctl, branch_pid) == 107592,
 	       "struct replay_ctl");
 
 struct replay_slot {

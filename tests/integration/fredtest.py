@@ -252,6 +252,13 @@ def unshare(*options):
     raise Skip("namespaces")
 
 
+def has_namespaces():
+    try:
+        return bool(unshare("-Ur"))
+    except Skip:
+        return False
+
+
 def need_images(s, home):
     """Checkpoints on disk, and what is made of them."""
     line = next(c for c in s.json("doctor", status=None, env={"FRED_HOME": home})["checks"] if c["name"] == "checkpoint")

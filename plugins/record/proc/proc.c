@@ -200,9 +200,10 @@ static void show_own_pid(const struct clone_args *c, uint32_t child)
 static int makes_branch(pid_t me)
 {
 	const struct replay_ctl *c = G.ctl;
+	uint32_t end = c->flags & REPLAY_F_OTHER_PIDS ? c->other_branches_end : c->branches_end;
 
-	return c->branches < c->branches_end && c->branches_end <= REPLAY_BRANCHES && me == G.pid && !G.lookahead &&
-	       !turn_parallel() && !c->aliases;
+	return c->branches < end && end <= REPLAY_BRANCHES && me == G.pid && !G.lookahead && !turn_parallel() &&
+	       !c->aliases;
 }
 
 /* Returns 0 in the parent; and 1 in the child, when the worker lets it go on. */
@@ -213,18 +214,29 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 			       .child_tid = c->child_tid,
 			       .set_tid = (uint64_t)&want,
 			       .set_tid_size = 1};
-	struct replay_branch *b = &G.ctl->branch[G.ctl->branches];
+	const int other_pids = (G.ctl->flags & REPLAY_F_OTHER_PIDS) != 0;
+	const uint32_t place = G.ctl->branches;
+	struct replay_branch *b = &G.ctl->branch[place];
 	long pid;
 
+	if (other_pids)
+		k.set_tid = k.set_tid_size = 0;
 	b->process = child;
-	pid = clone_any(&k); /* if its PID is in use, it is made later */
+	pid = clone_any(&k); /* where its PID is in use, it is made later */
+	if (pid > 0 && other_pids)
+		G.ctl->branch_pid[place] = (int)pid;
 	if (pid > 0)
-		G.ctl->branches++;
+		__atomic_store_n(&G.ctl->branches, place + 1, __ATOMIC_RELEASE);
 	else if (pid)
 		b->process = 0;
 	if (pid)
 		return 0;
-	raw0(SYS_setsid);
+	if (other_pids) {
+		raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
+		G.ctl->branch_pid[place] = (int)raw0(SYS_getpid); /* the parent may be killed now */
+		raw2(SYS_setpgid, 0, 0);
+	} else
+		raw0(SYS_setsid);
 	while (!__atomic_load_n(&b->go, __ATOMIC_ACQUIRE))
 		raw_futex_wait(&b->go, 0);
 	turn_attach_again();
