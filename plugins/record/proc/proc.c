@@ -193,9 +193,16 @@ static void show_own_pid(const struct clone_args *c, uint32_t child)
 		*(int *)c->child_tid = im.pid;
 }
 
-/*
- * Does the fork also make a child that waits (a branch)? Not where threads run ahead, or where memory is shared, which
- * other processes change meanwhile.
+/* In a child, whose parent is that of the process which made it: it ends with that parent, which may have ended by now.
+ */
+static void end_with(pid_t parent)
+{
+	raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
+	if ((pid_t)raw0(SYS_getppid) != parent)
+		raw1(SYS_exit_group, 0);
+}
+
+/* Are children made that stand still? Not where threads run ahead, or memory is shared, which others change meanwhile.
  */
 static int makes_branch(pid_t me)
 {
@@ -217,6 +224,7 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 	const int other_pids = (G.ctl->flags & REPLAY_F_OTHER_PIDS) != 0;
 	const uint32_t place = G.ctl->branches;
 	struct replay_branch *b = &G.ctl->branch[place];
+	const pid_t worker = (pid_t)raw0(SYS_getppid);
 	long pid;
 
 	if (other_pids)
@@ -232,7 +240,7 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 	if (pid)
 		return 0;
 	if (other_pids) {
-		raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
+		end_with(worker);
 		G.ctl->branch_pid[place] = (int)raw0(SYS_getpid); /* the parent may be killed now */
 		raw2(SYS_setpgid, 0, 0);
 	} else
@@ -267,6 +275,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 	if (follow && me != G.pid)
 		turn_done(t);
 	if (follow) {
+		const pid_t worker = (pid_t)raw0(SYS_getppid);
 		long pid;
 
 		struct clone_args k = {.flags = (c->flags & REPLAYED) | CLONE_PARENT,
@@ -282,7 +291,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 			/* CRIU can only dump a session leader, and the parent ends; there, it is found by the session
 			 */
 			if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
-				raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
+				end_with(worker);
 			else
 				raw0(SYS_setsid);
 			outlive(me);
