@@ -32,6 +32,7 @@
 
 #include "base/cleanup.h"
 #include "cell/cell.h"
+#include "cell/userns.h"
 
 #define TMPFS_MAGIC 0x01021994
 #define CHECK(x)                                                                                   \
@@ -44,7 +45,7 @@
 
 static int have_caps(void)
 {
-	return !geteuid();
+	return userns_has_admin();
 }
 
 /* Runs check in a cell and expects 0. */

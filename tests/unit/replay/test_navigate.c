@@ -26,6 +26,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
+#include "cell/userns.h"
 #include "ckpt/store.h"
 #include "replay/navigate.h"
 
@@ -57,8 +58,8 @@ static void in_cell(int (*body)(void *))
 	struct cell c;
 	int status;
 
-	if (geteuid()) {
-		print_message("not root: no cells\n");
+	if (!userns_has_admin()) {
+		print_message("no CAP_SYS_ADMIN: no cells\n");
 		skip();
 	}
 	shared->line = 0;
