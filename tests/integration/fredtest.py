@@ -254,7 +254,7 @@ def unshare(*options):
 
 def has_namespaces():
     try:
-        return bool(unshare("-Ur"))
+        return os.environ.get("FRED_CELL") != "plain" and bool(unshare("-Ur"))
     except Skip:
         return False
 
