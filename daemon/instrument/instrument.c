@@ -373,6 +373,7 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		on_loaded(i, v);
 		break;
 	case REPORT_EVENT:
+	case REPORT_CHECKED:
 	case REPORT_KIND_COUNT:
 		break;
 	}

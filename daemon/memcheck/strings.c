@@ -27,6 +27,7 @@ enum how {
 	HOW_FIND, /* characters, one of them, how many; the result is where, or NULL */
 	HOW_FIND_LAST, /* the same, from the end */
 	HOW_FIND_IN_STRING, /* a string, a character */
+	HOW_FIND_UNBOUNDED, /* characters, one of them, which is there */
 	HOW_FIND_LAST_IN_STRING,
 	HOW_FIND_STRING, /* a string, another one */
 	HOW_FIND_ANY, /* a string, a set of characters: the result is where, or NULL */
@@ -75,7 +76,7 @@ enum how {
 	X("strchr", HOW_FIND_IN_STRING, 1)                                                                             \
 	X("index", HOW_FIND_IN_STRING, 1)                                                                              \
 	X("strchrnul", HOW_FIND_IN_STRING, 1)                                                                          \
-	X("rawmemchr", HOW_FIND_IN_STRING, 1)                                                                          \
+	X("rawmemchr", HOW_FIND_UNBOUNDED, 1)                                                                          \
 	X("wcschr", HOW_FIND_IN_STRING, WIDE)                                                                          \
 	X("strrchr", HOW_FIND_LAST_IN_STRING, 1)                                                                       \
 	X("rindex", HOW_FIND_LAST_IN_STRING, 1)                                                                        \
@@ -123,6 +124,52 @@ static bool only_copies(enum how how)
 	return how == HOW_COPY || how == HOW_MOVE;
 }
 
+/* REPORT_CHECK_... */
+static uint8_t memory_of(unsigned function)
+{
+	static const uint8_t memory[] = {
+		[HOW_COPY] = REPORT_CHECK | REPORT_CHECK_TWO | REPORT_CHECK_APART,
+		[HOW_MOVE] = REPORT_CHECK | REPORT_CHECK_TWO,
+		[HOW_LENGTH] = REPORT_CHECK | REPORT_CHECK_STRINGS,
+		[HOW_LENGTH_WITHIN] = REPORT_CHECK | REPORT_CHECK_STRINGS | REPORT_CHECK_WITHIN,
+		[HOW_FIND] = REPORT_CHECK | REPORT_CHECK_EARLY,
+		[HOW_FIND_LAST] = REPORT_CHECK | REPORT_CHECK_EARLY,
+		[HOW_FIND_IN_STRING] = REPORT_CHECK | REPORT_CHECK_STRINGS,
+		[HOW_FIND_LAST_IN_STRING] = REPORT_CHECK | REPORT_CHECK_STRINGS,
+		[HOW_FIND_STRING] = REPORT_CHECK | REPORT_CHECK_STRINGS | REPORT_CHECK_TWO,
+		[HOW_FIND_ANY] = REPORT_CHECK | REPORT_CHECK_STRINGS | REPORT_CHECK_TWO,
+		[HOW_SPAN] = REPORT_CHECK | REPORT_CHECK_STRINGS | REPORT_CHECK_TWO,
+		[HOW_COMPARE] = REPORT_CHECK | REPORT_CHECK_TWO | REPORT_CHECK_EARLY,
+		[HOW_COMPARE_STRINGS] = REPORT_CHECK | REPORT_CHECK_STRINGS | REPORT_CHECK_TWO,
+		[HOW_COMPARE_STRINGS_WITHIN] =
+			REPORT_CHECK | REPORT_CHECK_STRINGS | REPORT_CHECK_TWO | REPORT_CHECK_WITHIN,
+		[HOW_COMPARE_NO_CASE] = REPORT_CHECK | REPORT_CHECK_STRINGS | REPORT_CHECK_TWO,
+		[HOW_COMPARE_NO_CASE_WITHIN] =
+			REPORT_CHECK | REPORT_CHECK_STRINGS | REPORT_CHECK_TWO | REPORT_CHECK_WITHIN,
+	};
+	uint8_t check = memory[functions[function].how];
+
+	if (check && functions[function].width == WIDE)
+		check |= REPORT_CHECK_WIDE;
+	/* __memcpy_chk and the like */
+	return check & REPORT_CHECK && names[function][0] == '_' ? check | REPORT_CHECK_LIMITED : check;
+}
+
+/* What is known of the functions that the words lead to. */
+static void know(struct strings *s, pid_t pid)
+{
+	int function;
+
+	if (s->memory_files == s->imports.known_files)
+		return;
+	s->memory = xreallocarray(s->memory, s->imports.nknown + 1, sizeof(*s->memory));
+	for (size_t k = 0; k < s->imports.nknown; k++) {
+		function = imports_find(&s->imports, pid, s->imports.known[k]);
+		s->memory[k] = function < 0 ? 0 : memory_of((unsigned)function);
+	}
+	s->memory_files = s->imports.known_files;
+}
+
 void strings_init(struct strings *s, const struct string_ops *ops, void *ctx)
 {
 	*s = (struct strings){.ops = ops, .ctx = ctx, .open = xcalloc(RLOG_MAX_THREADS, sizeof(struct string_call))};
@@ -132,6 +179,7 @@ void strings_init(struct strings *s, const struct string_ops *ops, void *ctx)
 void strings_forget(struct strings *s)
 {
 	imports_forget(&s->imports);
+	s->memory_files = 0;
 }
 
 void strings_fini(struct strings *s)
@@ -140,6 +188,7 @@ void strings_fini(struct strings *s)
 	for (unsigned k = 0; s->open && k < RLOG_MAX_THREADS; k++)
 		loads_fini(&s->open[k].loads);
 	free(s->open);
+	free(s->memory);
 	*s = (struct strings){0};
 }
 
@@ -198,6 +247,8 @@ int strings_known(struct strings *s, pid_t pid, uint32_t thread, struct segcur_r
 		return -1;
 	r->word = s->imports.known;
 	r->words = s->imports.nknown;
+	know(s, pid);
+	r->memory = s->memory;
 	r->called_sp = s->open[thread].sp;
 	return 0;
 }
@@ -317,6 +368,7 @@ static bool has_read(struct strings *s, struct string_call *c, uint64_t rax)
 	case HOW_FIND_LAST:
 		return found_last(s, c, rax);
 	case HOW_FIND_IN_STRING:
+	case HOW_FIND_UNBOUNDED:
 		return found_in_string(s, c, rax, width_of(c));
 	case HOW_FIND_LAST_IN_STRING:
 		return reads_string(s, c, c->arg[0]);

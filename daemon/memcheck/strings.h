@@ -33,6 +33,8 @@ struct strings {
 	void *ctx;
 	struct imports imports;
 	struct string_call *open; /* by thread */
+	uint8_t *memory; /* of each of imports.known: REPORT_CHECK_..., as of so many files */
+	size_t memory_files;
 };
 
 void strings_init(struct strings *s, const struct string_ops *ops, void *ctx);
@@ -42,8 +44,8 @@ void strings_fini(struct strings *s);
 /* A call by the word at `slot`; sp: where its return address will stand. */
 void strings_call(struct strings *s, pid_t pid, uint32_t thread, uint64_t slot, const uint64_t *arg, uint64_t sp);
 /*
- * r->word and r->called_sp become those of the calls that strings_call is to be told of, as long as the process maps no
- * more files. 0 or -1.
+ * r->word, r->memory and r->called_sp become those of the calls that strings_call is to be told of, as long as the
+ * process maps no more files. 0 or -1.
  */
 int strings_known(struct strings *s, pid_t pid, uint32_t thread, struct segcur_report *r, struct err *e);
 /* libc loads these bytes. */

@@ -235,11 +235,26 @@ static int marked(struct reporting *g, struct trace *t, uint64_t pc, uint64_t *a
 	return r;
 }
 
+/* Is that in a function of libc that translated code has called, since the shadow said that nothing is to be told? */
+static bool is_in_checked(const struct reporting *g, struct trace *t, uint64_t pc)
+{
+	const struct text *libc = &g->in->visibility.libc;
+	struct {
+		uint64_t sp, ret, libc;
+	} call;
+	struct err ignored;
+
+	return g->in->seg.t->ctl->report_kinds > REPORT_CHECKED && pc >= libc->lo && pc < libc->hi &&
+	       g->walk.ask.native_at && !trace_read(t->pid, g->walk.ask.native_at, &call, sizeof(call), &ignored) &&
+	       call.libc;
+}
+
 #define SAME_BYTES 2u
 
 /*
  * The entry in front of the instruction that faults is the last one. Its copy begins with the same bytes; else one of
- * the instructions that write entries has faulted, or one of the recorder's.
+ * the instructions that write entries has faulted, or one of the recorder's. In code that is not translated, it
+ * is the instruction that stands there.
  */
 static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct err *e)
 {
@@ -251,6 +266,11 @@ static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct e
 	if (program_code_is_forbidden(&g->code, t, pc)) {
 		*at = pc;
 		g->called = true;
+		return 1;
+	}
+	if (is_in_checked(g, t, pc)) {
+		*at = pc;
+		g->faulted = true;
 		return 1;
 	}
 	if (visibility_is_shim(&g->in->visibility, pc) || told(g, e))

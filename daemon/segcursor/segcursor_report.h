@@ -58,6 +58,7 @@ struct segcur_report {
 	bool above; /* the heap has arenas of which filters know nothing; the consumer may set it in begun() */
 	/* Not results, of this copy: see replay_report; the consumer's, set in begun(). */
 	const uint64_t *word;
+	const uint8_t *memory; /* a byte for each of them; NULL: nothing is known of the functions */
 	size_t words;
 	uint64_t called_sp;
 	struct segcur_known known; /* with ops->sort: its own, for segcur_known_fini */

@@ -51,8 +51,9 @@ static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 
 int segcur_report_map(struct reporting *g, struct trace *t, struct err *e)
 {
-	size_t word_bytes = g->r->words * sizeof(*g->r->word), codes = g->code.n + REPORT_CODES_SPARE;
-	uint64_t bytes = SEGCUR_REPORT_ROOM + word_bytes + codes * sizeof(struct replay_report_code);
+	size_t words = g->r->memory ? g->r->words : 0, word_bytes = g->r->words * sizeof(*g->r->word);
+	uint64_t codes = g->code.n + REPORT_CODES_SPARE, code_bytes = codes * sizeof(struct replay_report_code);
+	uint64_t bytes = SEGCUR_REPORT_ROOM + word_bytes + code_bytes + words;
 	uint64_t word = g->in->seg.t->ctl->report_addr;
 	struct replay_report head;
 	/* at this address it is ignored by comparisons of states, and in no mapping's way */
@@ -74,12 +75,14 @@ int segcur_report_map(struct reporting *g, struct trace *t, struct err *e)
 				      .called_sp = g->r->called_sp,
 				      .codes_max = codes,
 				      .code_at = g->at + SEGCUR_REPORT_ROOM + word_bytes,
+				      .check_at = words ? g->at + SEGCUR_REPORT_ROOM + word_bytes + code_bytes : 0,
 				      .onlys = g->onlys,
 				      .kinds = REPORT_KIND_COUNT};
 	memcpy(head.only, g->only, sizeof(head.only));
 	g->code.report = g->at;
 	return trace_write(t->pid, g->at, &head, sizeof(head), e) ||
 			       trace_write(t->pid, head.word_at, g->r->word, word_bytes, e) ||
+			       (words && trace_write(t->pid, head.check_at, g->r->memory, words, e)) ||
 			       trace_write(t->pid, word, &g->at, sizeof(g->at), e)
 		       ? -1
 		       : 0;

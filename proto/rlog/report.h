@@ -54,7 +54,8 @@
 	X(CALLED, 4) /* of REPORT_SHADOW, as CALL: how often the instruction has been executed in this segment; the    \
 			stack pointer; `called` before. If nothing else is told until it returns, it is taken back. */ \
 	X(STANDS, 3) /* of REPORT_SHADOW, before an access or a string instruction; instead of an address: 0; the      \
-			stack pointer, and how many calls and returns of this segment have no entries */
+			stack pointer, and how many calls and returns of this segment have no entries */               \
+	X(CHECKED, 1) /* never written: who knows it has `check_at`, or looks for it */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,
@@ -132,7 +133,23 @@ struct replay_report {
 	/* Where the last CALLED ends that has not been taken back; the worker sets it to 0 when it takes entries out.
 	 */
 	uint64_t called;
+	/*
+	 * Of REPORT_SHADOW: a byte for each of `words`, REPORT_CHECK_...: which memory a call by this word accesses. If
+	 * that is wholly the program's, or elsewhere, the call has no entries, and libc's code is executed as it is. 0:
+	 * there is no such array; such a byte: that is not known.
+	 */
+	uint64_t check_at;
 };
+
+/* The memory at the first argument: as many characters as the third one says. */
+#define REPORT_CHECK 1u
+#define REPORT_CHECK_TWO 2u /* and at the second one, which in strings is no limit then */
+#define REPORT_CHECK_STRINGS 4u /* they end with a 0 */
+#define REPORT_CHECK_WITHIN 8u /* or after so many characters as the argument after them says */
+#define REPORT_CHECK_APART 16u /* they must not overlap */
+#define REPORT_CHECK_LIMITED 32u /* if there are more bytes than the fourth argument, libc ends the program */
+#define REPORT_CHECK_WIDE 64u /* characters of 4 bytes */
+#define REPORT_CHECK_EARLY 128u /* it may be done before the end of an area */
 
 static inline int report_knows(const struct replay_report *r, enum replay_report_kind kind)
 {

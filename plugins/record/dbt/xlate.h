@@ -122,7 +122,10 @@ struct xlate_map {
 unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS]);
 uint64_t xlate_hits(const struct xlate *x); /* so far */
 const void *xlate_back(const struct xlate *x); /* where its calls of the recorder return to, after xlate_enter */
-/* Two words, about the last such call: where its return address is, and what would be there natively. */
+/*
+ * Three words, of the last such call: where its return address stands, and what would stand there natively; not 0: it
+ * is one of libc's code.
+ */
 const uint64_t *xlate_native(const struct xlate *x);
 uint64_t xlate_at_places(const struct xlate *x); /* arrivals so far that are no changes of words */
 /* At the place: has the instruction before it changed a word? */

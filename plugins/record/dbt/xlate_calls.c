@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * xlate_calls.c: calls and returns in a report (rlog/report.h). With a shadow of the heap, most calls return before
- * anything else is reported: such a return removes the call's entry again, and how often each call was executed is
- * counted here. Of calls through memory, arguments and results are reported, too; with a filter, those of the functions
- * that the worker wants, selected by the words through which they are called.
+ * anything else is told: such a return takes the call's entry out again, and how often each call was executed is
+ * counted here. Of calls by memory, arguments and results are told, too; with a filter, those of the functions that
+ * the worker wants, by the words from which they are called. Where the shadow says that such a function accesses only
+ * what it may, nothing is told, and libc's code is executed as it is.
  */
 #include "record/dbt/xlate_entry.h"
 #include "rlog/replay.h"
 
-/* Is addr in `word`? */
-static int is_word(const struct replay_report *r, uint64_t addr)
+/* The index of addr in `word`, from 1; 0: it is not there. */
+static uint64_t index_of(const struct replay_report *r, uint64_t addr)
 {
 	const uint64_t *v = (const uint64_t *)r->word_at;
 	uint64_t lo = 0, hi = r->words;
@@ -18,7 +19,7 @@ static int is_word(const struct replay_report *r, uint64_t addr)
 		uint64_t mid = lo + (hi - lo) / 2;
 
 		if (v[mid] == addr)
-			return 1;
+			return mid + 1;
 		if (v[mid] < addr)
 			lo = mid + 1;
 		else
@@ -39,7 +40,7 @@ int xlate_has_args(const struct xlate *x, const uint8_t *p, const struct insn *i
 	/* relocations name functions for words at fixed addresses */
 	if (!i->rip_at)
 		return 0;
-	return is_word(r, insn_rip_target(p, i));
+	return index_of(r, insn_rip_target(p, i)) != 0;
 }
 
 /* rcx: the stack pointer at which a return address is, with all bits inverted. rcx becomes the distance to it. */
@@ -113,6 +114,17 @@ void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc)
 	BYTES(c, 0x48, 0x89, 0x60, 0x38); /* mov %rsp, 56(%rax) */
 	put_head(c, REPORT_ARGS, pc);
 	end(x, c, 8);
+}
+
+/* jrcxz over a jump to what is put later: its place, for jumps_lead */
+static uint8_t *put_unless_zero(struct cache *c)
+{
+	uint8_t *jump;
+
+	BYTES(c, 0xe3, LONG_JUMP); /* jrcxz */
+	jump = c->cur;
+	c->cur += LONG_JUMP;
+	return jump;
 }
 
 /* ---- calls and returns ---- */
@@ -214,17 +226,6 @@ void xlate_put_call(struct xlate *x, struct cache *c, uint64_t pc)
 	restore_rax_rcx(c);
 }
 
-/* Emits jrcxz over a jump to what is emitted later. Returns the jump's place, for jumps_lead. */
-static uint8_t *put_unless_zero(struct cache *c)
-{
-	uint8_t *jump;
-
-	BYTES(c, 0xe3, LONG_JUMP); /* jrcxz */
-	jump = c->cur;
-	c->cur += LONG_JUMP;
-	return jump;
-}
-
 /*
  * at: how far above the stack pointer the return address is, or was. If the last entry is CALLED, and has the stack
  * pointer with which this return leaves, it belongs to the call that returns.
@@ -288,4 +289,92 @@ void xlate_put_stands(struct xlate *x, struct cache *c)
 	put_word(c, 2);
 	put_head(c, REPORT_STANDS, 0);
 	end(x, c, 3);
+}
+
+/* ---- calls that need not be told ---- */
+
+extern const uint8_t xlate_check_thunk[] __attribute__((visibility("hidden")));
+
+/* With the program's rax and rcx in kept_rax and kept_rcx; rcx becomes the answer. */
+__asm__(".text\n.hidden xlate_check_thunk\n.type xlate_check_thunk, @function\nxlate_check_thunk:\n"
+	"	lahf\n	seto %al\n	mov %rax, %gs:128\n"
+	"	mov %rdx, %gs:16\n	mov %rsp, %gs:32\n	mov %rsi, %gs:48\n	mov %rdi, %gs:56\n"
+	"	mov %r8, %gs:64\n	mov %r9, %gs:72\n	mov %r10, %gs:80\n	mov %r11, %gs:88\n"
+	"	mov %gs:144, %rsp\n	mov %gs:160, %rdi\n	call xlate_check\n	mov %rax, %rcx\n"
+	"	mov %gs:16, %rdx\n	mov %gs:48, %rsi\n	mov %gs:56, %rdi\n"
+	"	mov %gs:64, %r8\n	mov %gs:72, %r9\n	mov %gs:80, %r10\n	mov %gs:88, %r11\n"
+	"	mov %gs:32, %rsp\n	mov %gs:128, %rax\n	add $0x7f, %al\n	sahf\n"
+	"	jmp *%gs:136\n"
+	".size xlate_check_thunk, .-xlate_check_thunk\n");
+
+/* Is it made inside of a call whose arguments were told? Then its loads are to be told as well. */
+static int is_inside(const struct xlate *x)
+{
+	return x->called && x->reg[RSP] < ~x->called;
+}
+
+/* 1: nothing of the call is to be told. No vector register is used: they are still the program's. */
+__attribute__((used, target("general-regs-only"))) static uint64_t xlate_check(struct xlate *x)
+{
+	struct replay_report *r = x->count->report;
+	const uint64_t arg[] = {x->reg[RDI], x->reg[RSI], x->reg[RDX], x->kept_rcx};
+
+	if (x->by < r->loaded_lo || x->by >= r->loaded_hi || is_inside(x) ||
+	    !xlate_shadow_allows((unsigned)x->check, arg))
+		return 0;
+	r->accesses += x->check & REPORT_CHECK_TWO ? 2 : 1;
+	return 1;
+}
+
+/* REPORT_CHECK_... of the call at p; 0: it is told. */
+static uint8_t check_of(const struct xlate *x, const uint8_t *p, const struct insn *i)
+{
+	const struct replay_report *r = report_of(x);
+	uint64_t n;
+
+	/* what is counted or looked for may be in libc */
+	if (!report_has_calls(r) || !report_knows(r, REPORT_CHECKED) || !r->check_at || x->count->n ||
+	    x->count->words || x->count->nth || x->count->branches ||
+	    (x->place >= r->loaded_lo && x->place < r->loaded_hi) || !xlate_has_args(x, p, i))
+		return 0;
+	n = index_of(r, insn_rip_target(p, i));
+	return ((const uint8_t *)r->check_at)[n - 1];
+}
+
+void xlate_put_checked(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	uint8_t check = check_of(x, p, i), *after, *fine, *told;
+
+	if (!check)
+		return;
+	x->check_thunk = (uint64_t)xlate_check_thunk;
+	keep_rax_rcx(c);
+	BYTES(c, 0x48, 0xa1); /* movabs, %rax */
+	put64(c, insn_rip_target(p, i));
+	put_gs(c, STORE, RAX, GS(by));
+	BYTES(c, 0x65, 0x48, 0xc7, 0x04, 0x25); /* movq $, %gs: */
+	put32(c, GS(check));
+	put32(c, check);
+	BYTES(c, 0x48, LEA, 0x05); /* lea AFTER(%rip), %rax */
+	put32(c, 0);
+	after = c->cur;
+	put_gs(c, STORE, RAX, GS(target));
+	BYTES(c, 0x65, 0xff, 0x24, 0x25); /* jmp *%gs: */
+	put32(c, GS(check_thunk));
+	put32(&(struct cache){.cur = after - 4}, (uint32_t)(c->cur - after));
+	BYTES(c, 0xe3, LONG_JUMP, 0xe9, 0, 0, 0, 0); /* jrcxz, over a jump */
+	fine = c->cur;
+	restore_rax_rcx(c);
+	BYTES(c, 0xe9); /* jmp */
+	put32(c, 0);
+	told = c->cur;
+	put32(&(struct cache){.cur = fine - 4}, (uint32_t)(c->cur - fine));
+	restore_rax_rcx(c);
+	if (i->kind == INSN_CALL_BY) {
+		xlate_put_call(x, c, (uint64_t)p);
+		emit_mark(x, c, p);
+		emit_return_address(c, (uint64_t)p + i->len);
+	}
+	emit_native_libc(x, c);
+	put32(&(struct cache){.cur = told - 4}, (uint32_t)(c->cur - told));
 }

@@ -163,7 +163,8 @@ static void put_native_top(struct cache *c)
 	restore_flags(c);
 }
 
-void emit_native(struct xlate *x, struct cache *c, uint64_t pc)
+/* Up to the jump there. */
+static void put_native(struct xlate *x, struct cache *c, unsigned libc)
 {
 	put_native_top(c);
 	keep_two(c);
@@ -180,9 +181,24 @@ void emit_native(struct xlate *x, struct cache *c, uint64_t pc)
 	BYTES(c, 0x48, 0xb8); /* movabs, %rax */
 	put64(c, (uint64_t)x->back);
 	BYTES(c, 0x48, 0x89, 0x04, 0x24); /* mov %rax, (%rsp) */
+	BYTES(c, 0x65, 0x48, 0xc7, 0x04, 0x25); /* movq $, %gs: */
+	put32(c, GS(native_libc));
+	put32(c, libc);
 	restore_rax_rcx(c);
+}
+
+void emit_native(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	put_native(x, c, 0);
 	BYTES(c, 0xff, 0x25, 0, 0, 0, 0); /* jmp */
 	put64(c, pc);
+}
+
+void emit_native_libc(struct xlate *x, struct cache *c)
+{
+	put_native(x, c, 1);
+	BYTES(c, 0x65, 0xff, 0x24, 0x25); /* jmp *%gs: */
+	put32(c, GS(by));
 }
 
 void emit_back(struct xlate *x, struct cache *c)

@@ -134,6 +134,11 @@ void xlate_put_orders(struct xlate *x, struct cache *c);
  */
 int xlate_has_args(const struct xlate *x, const uint8_t *p, const struct insn *i);
 void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc);
+/*
+ * Also there: in front of all that the call or jump at p tells: where it accesses only what it may (REPORT_CHECK), it
+ * is executed here, natively, and tells nothing.
+ */
+void xlate_put_checked(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void xlate_put_called(struct cache *c, const struct insn *i);
 void xlate_put_result(struct xlate *x, struct cache *c, uint64_t pc);
 
@@ -153,7 +158,13 @@ void xlate_put_stands(struct xlate *x, struct cache *c);
 void xlate_put_plain(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void xlate_put_filtered(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes);
 
-/* xlate_vectors.c: entries, before that of the access, for the vector registers that determine what it accesses. */
+/*
+ * Also there: does a call of a function with these arguments (REPORT_CHECK: four) access only the program's blocks, or
+ * what is not in the heap? 0: that is not certain.
+ */
+int xlate_shadow_allows(unsigned check, const uint64_t *arg);
+
+/* xlate_vectors.c: entries, in front of that of the access, for the vector registers that say what it accesses. */
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 /* Entries for the vectors that the instruction reads, if their values matter. */
 void xlate_put_vector_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);

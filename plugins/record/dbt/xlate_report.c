@@ -383,6 +383,7 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 {
 	if (!report_of(x) || i->kind == INSN_STOP)
 		return;
+	xlate_put_checked(x, c, p, i);
 	if (report_of(x)->every)
 		xlate_put_sp(x, c, REPORT_INSN, (uint64_t)p);
 	if (report_of(x)->every && xlate_has_values(x, p, i))
