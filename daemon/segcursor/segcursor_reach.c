@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* segcursor_reach.c: how far one copy can go that reports, see segcursor_report.h. */
+#include <signal.h>
+
 #include "record/dispatch/sys_nr.h"
 #include "rlog/report.h"
 #include "segcursor/segcursor_report.h"
@@ -35,6 +37,16 @@ static bool is_from_log(uint64_t nr)
 	return nr < sizeof(from_log) / sizeof(from_log[0]) && from_log[nr];
 }
 
+/*
+ * sigaction of a signal that no fault sends. The copy only notes it, and where the recorder calls a handler, another
+ * copy begins. Of other signals the kernel is told, and whether they have a handler decides how code is translated.
+ */
+static bool is_noted(const uint64_t *op)
+{
+	return op[0] == __NR_rt_sigaction && op[1] != SIGSEGV && op[1] != SIGBUS && op[1] != SIGFPE &&
+	       op[1] != SIGILL && op[1] != SIGTRAP;
+}
+
 /* Events after which the thread simply returns from the recorder's function to its caller. */
 static bool goes_on(const struct reader_event *ev)
 {
@@ -59,7 +71,8 @@ static bool goes_on(const struct reader_event *ev)
 	case RLOG_YIELD:
 		return true;
 	case RLOG_SYS:
-		return ev->has_result && ev->rec.nops && is_from_log(ev->rec.op[0]);
+		return ev->has_result && ev->rec.nops &&
+		       (is_from_log(ev->rec.op[0]) || (ev->rec.nops > 1 && is_noted(ev->rec.op)));
 	default:
 		return false;
 	}
