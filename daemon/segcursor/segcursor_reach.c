@@ -88,14 +88,19 @@ bool segcur_report_maps(const struct target *t, uint64_t n)
 }
 
 #define BRIEF_SECONDS 100e-6
+#define WAITED_SECONDS 1e-3
 
-bool segcur_report_is_brief(const struct target *t, uint64_t n, uint64_t to)
+/* Of an acquire, the time is that after waiting: a thread that has done nothing for long may have waited. */
+bool segcur_report_is_brief(const struct segcur_report *r, const struct target *t, uint64_t n, uint64_t to)
 {
 	struct timeline_event first = {0}, last;
 	struct err ignored;
+	double own;
 
-	return !timeline_read(t->tl, to, &last, &ignored) && (!n || !timeline_read(t->tl, n, &first, &ignored)) &&
-	       last.seconds - first.seconds < BRIEF_SECONDS;
+	if (timeline_read(t->tl, to, &last, &ignored) || (n && timeline_read(t->tl, n, &first, &ignored)))
+		return false;
+	own = last.where.thread < RLOG_MAX_THREADS ? r->seconds[last.where.thread] : 0;
+	return last.seconds - first.seconds < BRIEF_SECONDS && (!own || last.seconds - own < WAITED_SECONDS);
 }
 
 /* Can a copy that is under way come to an event of this kind? At others, a copy must begin. */

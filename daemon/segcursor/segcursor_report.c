@@ -520,8 +520,10 @@ static void note_event(struct segcur_report *r, struct target *t, uint64_t n)
 	struct timeline_event ev;
 	struct err ignored;
 
-	if (!timeline_read(t->tl, n, &ev, &ignored) && ev.where.thread < RLOG_MAX_THREADS)
-		r->last[ev.where.thread] = (uint8_t)ev.ev.rec.kind;
+	if (timeline_read(t->tl, n, &ev, &ignored) || ev.where.thread >= RLOG_MAX_THREADS)
+		return;
+	r->last[ev.where.thread] = (uint8_t)ev.ev.rec.kind;
+	r->seconds[ev.where.thread] = ev.seconds;
 }
 
 int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n, uint64_t to, struct shim_frames *o,
@@ -529,7 +531,7 @@ int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n
 {
 	struct segcur in = {.n = to - 1, .shim_frames = o};
 	struct reporting g = {
-		.r = r, .in = &in, .from = n, .copy = &in.base, .brief = segcur_report_is_brief(t, n, to)};
+		.r = r, .in = &in, .from = n, .copy = &in.base, .brief = segcur_report_is_brief(r, t, n, to)};
 	struct goal goal = {0};
 	struct err why;
 	int got;

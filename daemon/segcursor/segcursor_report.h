@@ -49,6 +49,7 @@ struct segcur_report {
 			  never */
 	uint64_t most_ns; /* segcursor_report.c: of CPU time, for a segment whose end is an event; 0: not known yet */
 	uint8_t last[RLOG_MAX_THREADS]; /* by thread: the kind of its last event so far, 0: none; its own */
+	double seconds[RLOG_MAX_THREADS]; /* and when that was; 0: not known */
 	/* Results, which add up over segments. */
 	uint64_t stepped; /* instructions that were not translated: the processor executed them, and nothing was told */
 	uint64_t unseen; /* segments whose end was not reached in translated code: the rest of them was not told */
@@ -75,9 +76,11 @@ int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint6
 bool segcur_report_keeps_code(const struct target *t, uint64_t n);
 /* Is event n a system call that may have changed mappings? */
 bool segcur_report_maps(const struct target *t, uint64_t n);
-/* Were the events after n up to `to` recorded within so short a time that tables of known accesses cost more than they
- * save? */
-bool segcur_report_is_brief(const struct target *t, uint64_t n, uint64_t to);
+/*
+ * Did their thread do so little in the segments after n up to `to` that tables of known accesses cost more than they
+ * save? By when all threads' events were recorded, and its own.
+ */
+bool segcur_report_is_brief(const struct segcur_report *r, const struct target *t, uint64_t n, uint64_t to);
 /*
  * Reports the segments from event n, at which the target stands, to event `to` (segcur_report_reach). Afterwards the
  * target stands at event n + 1, or is on its way there. ERR_USAGE: the recorder is older than this.
