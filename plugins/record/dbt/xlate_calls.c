@@ -307,20 +307,100 @@ __asm__(".text\n.hidden xlate_check_thunk\n.type xlate_check_thunk, @function\nx
 	"	jmp *%gs:136\n"
 	".size xlate_check_thunk, .-xlate_check_thunk\n");
 
+/* Translated code calls this: it uses no vector register, since they are the program's. */
+#define PLAIN __attribute__((target("general-regs-only")))
+#define EARLY_BYTES 4096u /* longer areas and strings are not looked at if the call may read a part of them alone */
+#define EACH 0x0101010101010101ull
+
+PLAIN static int has_zero(uint64_t v)
+{
+	return ((v - EACH) & ~v & EACH << 7) != 0;
+}
+
+PLAIN static const uint8_t *shadow_of(uint64_t addr)
+{
+	return (const uint8_t *)(REPLAY_SHADOW_ADDR + REPORT_SHADOW_INDEX(addr));
+}
+
+PLAIN static int area_is_allowed(uint64_t addr, uint64_t bytes)
+{
+	uint64_t last = addr + bytes - 1, v;
+	const uint8_t *s, *end;
+
+	if (!bytes)
+		return 1;
+	if (last < addr || bytes >> REPORT_HEAP_BIT || REPORT_HEAP_PART(addr) != REPORT_HEAP_PART(last))
+		return 0;
+	if (!REPORT_HEAP_PART(addr))
+		return 1;
+	end = shadow_of(last) + 1;
+	for (s = shadow_of(addr); end - s >= (int64_t)sizeof(v); s += sizeof(v)) {
+		__builtin_memcpy(&v, s, sizeof(v));
+		if (has_zero(v))
+			return 0;
+	}
+	for (; s < end; s++)
+		if (!*s)
+			return 0;
+	return 1;
+}
+
+/* width: of a character; most: so many at most. */
+PLAIN static int string_is_allowed(uint64_t addr, uint64_t most, unsigned width)
+{
+	uint64_t v;
+
+	if (!REPORT_HEAP_PART(addr))
+		return 1;
+	if (addr % width)
+		return 0;
+	for (uint64_t n = 0; n < most; n++, addr += width) {
+		if (!REPORT_HEAP_PART(addr) || !*shadow_of(addr) || n * width >= EARLY_BYTES)
+			return 0;
+		if (width == 1 && addr % sizeof(v) == 0 && most - n >= sizeof(v) &&
+		    !has_zero(*(const uint64_t *)addr)) {
+			n += sizeof(v) - 1;
+			addr += sizeof(v) - 1;
+		} else if (width == 1 ? !*(const uint8_t *)addr : !*(const uint32_t *)addr) {
+			return 1;
+		}
+	}
+	return 1;
+}
+
+/* Does a call with these arguments access only the program's blocks, or what is not in the heap? 0: that is not
+ * certain. */
+PLAIN static int shadow_allows(unsigned check, const uint64_t *arg)
+{
+	unsigned width = check & REPORT_CHECK_WIDE ? 4 : 1;
+	int two = (check & REPORT_CHECK_TWO) != 0;
+	uint64_t most = two ? arg[2] : arg[1], bytes = arg[2] * width;
+
+	if (check & REPORT_CHECK_STRINGS) {
+		most = check & REPORT_CHECK_WITHIN ? most : UINT64_MAX;
+		return string_is_allowed(arg[0], most, width) && (!two || string_is_allowed(arg[1], most, width));
+	}
+	if (arg[2] >> REPORT_HEAP_BIT || (check & REPORT_CHECK_LIMITED && bytes > arg[3]) ||
+	    (check & REPORT_CHECK_EARLY && bytes > EARLY_BYTES))
+		return 0;
+	if (check & REPORT_CHECK_APART && arg[0] != arg[1] && arg[0] < arg[1] + bytes && arg[1] < arg[0] + bytes)
+		return 0;
+	return area_is_allowed(arg[0], bytes) && (!two || area_is_allowed(arg[1], bytes));
+}
+
 /* Is it made inside of a call whose arguments were told? Then its loads are to be told as well. */
 static int is_inside(const struct xlate *x)
 {
 	return x->called && x->reg[RSP] < ~x->called;
 }
 
-/* 1: nothing of the call is to be told. No vector register is used: they are still the program's. */
-__attribute__((used, target("general-regs-only"))) static uint64_t xlate_check(struct xlate *x)
+/* 1: nothing of the call is to be told. */
+__attribute__((used)) PLAIN static uint64_t xlate_check(struct xlate *x)
 {
 	struct replay_report *r = x->count->report;
 	const uint64_t arg[] = {x->reg[RDI], x->reg[RSI], x->reg[RDX], x->kept_rcx};
 
-	if (x->by < r->loaded_lo || x->by >= r->loaded_hi || is_inside(x) ||
-	    !xlate_shadow_allows((unsigned)x->check, arg))
+	if (x->by < r->loaded_lo || x->by >= r->loaded_hi || is_inside(x) || !shadow_allows((unsigned)x->check, arg))
 		return 0;
 	r->accesses += x->check & REPORT_CHECK_TWO ? 2 : 1;
 	return 1;

@@ -158,12 +158,6 @@ void xlate_put_stands(struct xlate *x, struct cache *c);
 void xlate_put_plain(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void xlate_put_filtered(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes);
 
-/*
- * Also there: does a call of a function with these arguments (REPORT_CHECK: four) access only the program's blocks, or
- * what is not in the heap? 0: that is not certain.
- */
-int xlate_shadow_allows(unsigned check, const uint64_t *arg);
-
 /* xlate_vectors.c: entries, in front of that of the access, for the vector registers that say what it accesses. */
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 /* Entries for the vectors that the instruction reads, if their values matter. */

@@ -4,8 +4,6 @@
  * or that the shadow of the heap (rlog/report.h) has as wholly inside the program's blocks. The shadow is looked at for
  * the operand's first byte, for each 16th and for its last one, since there are 16 bytes or more between blocks.
  *
- * Of calls of functions of libc, it is looked at for all that they access.
- *
  * The entry itself is written behind the block. Where the flags are needed, what is 0 is found by jrcxz.
  */
 #include "record/dbt/insn_bytes.h"
@@ -31,87 +29,6 @@ static struct cold *begin(struct xlate *x, const uint8_t *p)
 static void lead(uint8_t *jump, const uint8_t *to)
 {
 	put32(&(struct cache){.cur = jump - 4}, (uint32_t)(to - jump));
-}
-
-/* ---- calls ---- */
-
-/* Translated code calls this: it uses no vector register, since they are the program's. */
-#define PLAIN __attribute__((target("general-regs-only")))
-#define EARLY_BYTES 4096u /* longer areas and strings are not looked at if the call may read a part of them alone */
-#define EACH 0x0101010101010101ull
-
-PLAIN static int has_zero(uint64_t v)
-{
-	return ((v - EACH) & ~v & EACH << 7) != 0;
-}
-
-PLAIN static const uint8_t *shadow_of(uint64_t addr)
-{
-	return (const uint8_t *)(REPLAY_SHADOW_ADDR + REPORT_SHADOW_INDEX(addr));
-}
-
-PLAIN static int area_is_allowed(uint64_t addr, uint64_t bytes)
-{
-	uint64_t last = addr + bytes - 1, v;
-	const uint8_t *s, *end;
-
-	if (!bytes)
-		return 1;
-	if (last < addr || bytes >> REPORT_HEAP_BIT || REPORT_HEAP_PART(addr) != REPORT_HEAP_PART(last))
-		return 0;
-	if (!REPORT_HEAP_PART(addr))
-		return 1;
-	end = shadow_of(last) + 1;
-	for (s = shadow_of(addr); end - s >= (int64_t)sizeof(v); s += sizeof(v)) {
-		__builtin_memcpy(&v, s, sizeof(v));
-		if (has_zero(v))
-			return 0;
-	}
-	for (; s < end; s++)
-		if (!*s)
-			return 0;
-	return 1;
-}
-
-/* width: of a character; most: so many at most. */
-PLAIN static int string_is_allowed(uint64_t addr, uint64_t most, unsigned width)
-{
-	uint64_t v;
-
-	if (!REPORT_HEAP_PART(addr))
-		return 1;
-	if (addr % width)
-		return 0;
-	for (uint64_t n = 0; n < most; n++, addr += width) {
-		if (!REPORT_HEAP_PART(addr) || !*shadow_of(addr) || n * width >= EARLY_BYTES)
-			return 0;
-		if (width == 1 && addr % sizeof(v) == 0 && most - n >= sizeof(v) &&
-		    !has_zero(*(const uint64_t *)addr)) {
-			n += sizeof(v) - 1;
-			addr += sizeof(v) - 1;
-		} else if (width == 1 ? !*(const uint8_t *)addr : !*(const uint32_t *)addr) {
-			return 1;
-		}
-	}
-	return 1;
-}
-
-PLAIN int xlate_shadow_allows(unsigned check, const uint64_t *arg)
-{
-	unsigned width = check & REPORT_CHECK_WIDE ? 4 : 1;
-	int two = (check & REPORT_CHECK_TWO) != 0;
-	uint64_t most = two ? arg[2] : arg[1], bytes = arg[2] * width;
-
-	if (check & REPORT_CHECK_STRINGS) {
-		most = check & REPORT_CHECK_WITHIN ? most : UINT64_MAX;
-		return string_is_allowed(arg[0], most, width) && (!two || string_is_allowed(arg[1], most, width));
-	}
-	if (arg[2] >> REPORT_HEAP_BIT || (check & REPORT_CHECK_LIMITED && bytes > arg[3]) ||
-	    (check & REPORT_CHECK_EARLY && bytes > EARLY_BYTES))
-		return 0;
-	if (check & REPORT_CHECK_APART && arg[0] != arg[1] && arg[0] < arg[1] + bytes && arg[1] < arg[0] + bytes)
-		return 0;
-	return area_is_allowed(arg[0], bytes) && (!two || area_is_allowed(arg[1], bytes));
 }
 
 /* ---- where the flags are needed ---- */
