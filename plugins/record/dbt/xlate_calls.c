@@ -312,17 +312,17 @@ __asm__(".text\n.hidden xlate_check_thunk\n.type xlate_check_thunk, @function\nx
 #define EARLY_BYTES 4096u /* longer areas and strings are not looked at if the call may read a part of them alone */
 #define EACH 0x0101010101010101ull
 
-PLAIN static int has_zero(uint64_t v)
+static PLAIN int has_zero(uint64_t v)
 {
 	return ((v - EACH) & ~v & EACH << 7) != 0;
 }
 
-PLAIN static const uint8_t *shadow_of(uint64_t addr)
+static PLAIN const uint8_t *shadow_of(uint64_t addr)
 {
 	return (const uint8_t *)(REPLAY_SHADOW_ADDR + REPORT_SHADOW_INDEX(addr));
 }
 
-PLAIN static int area_is_allowed(uint64_t addr, uint64_t bytes)
+static PLAIN int area_is_allowed(uint64_t addr, uint64_t bytes)
 {
 	uint64_t last = addr + bytes - 1, v;
 	const uint8_t *s, *end;
@@ -346,7 +346,7 @@ PLAIN static int area_is_allowed(uint64_t addr, uint64_t bytes)
 }
 
 /* width: of a character; most: so many at most. */
-PLAIN static int string_is_allowed(uint64_t addr, uint64_t most, unsigned width)
+static PLAIN int string_is_allowed(uint64_t addr, uint64_t most, unsigned width)
 {
 	uint64_t v;
 
@@ -370,7 +370,7 @@ PLAIN static int string_is_allowed(uint64_t addr, uint64_t most, unsigned width)
 
 /* Does a call with these arguments access only the program's blocks, or what is not in the heap? 0: that is not
  * certain. */
-PLAIN static int shadow_allows(unsigned check, const uint64_t *arg)
+static PLAIN int shadow_allows(unsigned check, const uint64_t *arg)
 {
 	unsigned width = check & REPORT_CHECK_WIDE ? 4 : 1;
 	int two = (check & REPORT_CHECK_TWO) != 0;
@@ -395,7 +395,7 @@ static int is_inside(const struct xlate *x)
 }
 
 /* 1: nothing of the call is to be told. */
-__attribute__((used)) PLAIN static uint64_t xlate_check(struct xlate *x)
+__attribute__((used)) static PLAIN uint64_t xlate_check(struct xlate *x)
 {
 	struct replay_report *r = x->count->report;
 	const uint64_t arg[] = {x->reg[RDI], x->reg[RSI], x->reg[RDX], x->kept_rcx};
