@@ -214,9 +214,8 @@ static void reap(struct hunt *h)
 		}
 }
 
-static void end_job(struct hunt *h, struct job *j, const char *reason)
+static void end_job(struct job *j, const char *reason)
 {
-	(void)h;
 	if (j->kind == JOB_RUN) {
 		run_end(&j->run, reason);
 		return;
@@ -234,9 +233,9 @@ static void end_late(struct hunt *h)
 
 		/* with --until-failure, the others' runs are not waited for: they are done again by who resumes this */
 		if (j->kind != JOB_NONE && (h->hurry || (h->stopping && j->kind != JOB_CAUSE)))
-			end_job(h, j, "stop");
+			end_job(j, "stop");
 		else if (j->kind == JOB_RUN && (j->run.ended_for || now > run_deadline_s(&j->run)))
-			end_job(h, j, "timeout");
+			end_job(j, "timeout");
 	}
 }
 

@@ -74,7 +74,7 @@ static void tell(struct deadlock *d, const struct rlog_waiting *p, const struct 
 
 		if (!t->kind || !(all || t->stuck))
 			continue;
-		who = waits_thread_text(w, t, (pid_t)p->pid);
+		who = waits_thread_text(t, (pid_t)p->pid);
 		what = waits_text(w, t, (pid_t)p->pid);
 		text = str_fmt("%s %s", who, what);
 		control_add_note(d->control, kind, p->process, t->thread, text);

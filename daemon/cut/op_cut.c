@@ -100,17 +100,10 @@ static void on_insn(void *ctx, struct instrument *i, struct instrument_insn *x, 
 	c->insns++;
 }
 
-static bool count_cancelled(void *ctx)
-{
-	struct cutting *c = ctx;
-
-	return op_cancelled(c->ctx);
-}
-
 /* In one more replay of the window, an instrumented one: before pages are left out, of the recorder's, too. */
 static int count(struct cutting *c, struct nav *n, struct err *e)
 {
-	static const struct instrument_ops ops = {.insn = on_insn, .cancelled = count_cancelled};
+	static const struct instrument_ops ops = {.insn = on_insn};
 	struct instrument i;
 	struct err why;
 	int r;

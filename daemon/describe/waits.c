@@ -342,7 +342,7 @@ static void comm(pid_t pid, pid_t tid, char name[32])
 		name[strcspn(name, "\n")] = '\0';
 }
 
-char *waits_thread_text(const struct waits *w, const struct waits_thread *t, pid_t pid)
+char *waits_thread_text(const struct waits_thread *t, pid_t pid)
 {
 	char name[32], of_process[32];
 
@@ -355,7 +355,7 @@ char *waits_thread_text(const struct waits *w, const struct waits_thread *t, pid
 char *waits_text(const struct waits *w, const struct waits_thread *t, pid_t pid)
 {
 	const struct waits_thread *owner = by_number(w, t->owner);
-	cleanup_free char *who = owner ? waits_thread_text(w, owner, pid) : NULL;
+	cleanup_free char *who = owner ? waits_thread_text(owner, pid) : NULL;
 	struct buf b = {0};
 
 	buf_addf(&b, "waits for %s", things[t->kind]);

@@ -61,7 +61,7 @@ bool waits_same(const struct waits *a, const struct waits *b);
 /* "waits for the mutex NAME, which thread N (NAME) has; called from FUNCTION at FILE:LINE", malloc'd. */
 char *waits_text(const struct waits *w, const struct waits_thread *t, pid_t pid);
 /* "thread N", or "thread N (NAME)" where its name is not the process's, malloc'd. */
-char *waits_thread_text(const struct waits *w, const struct waits_thread *t, pid_t pid);
+char *waits_thread_text(const struct waits_thread *t, pid_t pid);
 /* "threads 2 and 3 wait for each other (deadlock)", malloc'd; NULL: none do. */
 char *waits_deadlock_text(const struct waits *w);
 

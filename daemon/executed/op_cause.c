@@ -95,13 +95,6 @@ static int segment(void *ctx, struct instrument *i, struct err *e)
 	return 0;
 }
 
-static bool cancelled(void *ctx)
-{
-	struct cause *c = ctx;
-
-	return op_cancelled(c->ctx);
-}
-
 /* ---- statements ---- */
 
 /* A line of source. */
@@ -262,12 +255,8 @@ static uint64_t return_of_check(const json_t *result)
 
 static void add_candidates(struct cause *c, json_t *result)
 {
-	static const struct instrument_ops ops = {.begun = begun,
-						  .segment = segment,
-						  .access = access_,
-						  .heap = heap,
-						  .insn = insn,
-						  .cancelled = cancelled};
+	static const struct instrument_ops ops = {
+		.begun = begun, .segment = segment, .access = access_, .heap = heap, .insn = insn};
 	json_t *list = NULL;
 	struct err e;
 

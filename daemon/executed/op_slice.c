@@ -128,13 +128,6 @@ static int segment(void *ctx, struct instrument *i, struct err *e)
 	return window_begun(&s->window, i, e) || see_event(s, i->event, e) ? -1 : 0;
 }
 
-static bool cancelled(void *ctx)
-{
-	struct slicing *s = ctx;
-
-	return op_cancelled(s->ctx);
-}
-
 /* ---- the result ---- */
 
 /* A line of source, by file and number; code without lines, by its function. */
@@ -323,12 +316,8 @@ static int run(struct slicing *s, const json_t *params, struct err *e)
 
 int op_slice(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
-	static const struct instrument_ops ops = {.begun = begun,
-						  .segment = segment,
-						  .access = access_,
-						  .heap = heap,
-						  .insn = insn,
-						  .cancelled = cancelled};
+	static const struct instrument_ops ops = {
+		.begun = begun, .segment = segment, .access = access_, .heap = heap, .insn = insn};
 	struct slicing s = {.ctx = ctx, .insn = json_is_true(json_object_get(params, "insn"))};
 	double since = clock_s();
 	int r = -1;

@@ -263,13 +263,6 @@ static int ended(void *ctx, struct instrument *i, struct err *e)
 	return 0;
 }
 
-static bool cancelled(void *ctx)
-{
-	struct tracing *t = ctx;
-
-	return op_cancelled(t->ctx);
-}
-
 /* ---- the operation ---- */
 
 /* When each thread had its last event before the window. */
@@ -360,8 +353,7 @@ int op_trace(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 						  .calls_back = calls_back,
 						  .insn = insn,
 						  .segment = segment,
-						  .ended = ended,
-						  .cancelled = cancelled};
+						  .ended = ended};
 	json_int_t limit = json_integer_value(json_object_get(params, "limit"));
 	struct tracing t = {.ctx = ctx, .limit = limit > 0 ? (uint64_t)limit : LIMIT};
 	double since = clock_s();

@@ -80,13 +80,6 @@ static void good_insn(void *ctx, struct instrument *i, struct instrument_insn *x
 	p->v[p->n++] = short_pc(x->pc);
 }
 
-static bool cancelled(void *ctx)
-{
-	struct finding *f = ctx;
-
-	return op_cancelled(f->ctx);
-}
-
 static int replay(struct finding *f, const struct instrument_ops *ops, const struct parting_side *s, uint64_t from,
 		  uint64_t to, struct instrument *i, struct err *e)
 {
@@ -104,7 +97,7 @@ static int replay(struct finding *f, const struct instrument_ops *ops, const str
 
 static int follow_good(struct finding *f, struct err *e)
 {
-	static const struct instrument_ops ops = {.insn = good_insn, .cancelled = cancelled};
+	static const struct instrument_ops ops = {.insn = good_insn};
 	struct instrument i;
 	int r;
 
@@ -220,8 +213,7 @@ static int count_bad(struct finding *f, struct instrument *i, struct err *e)
 						  .segment = bad_segment,
 						  .insn = bad_insn,
 						  .access = bad_access,
-						  .written = bad_written,
-						  .cancelled = cancelled};
+						  .written = bad_written};
 
 	return replay(f, &ops, &f->bad, f->bad_from, f->bad.total, i, e);
 }

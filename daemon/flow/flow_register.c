@@ -153,7 +153,7 @@ static uint64_t word_at(struct explain *x, uint64_t addr)
  * The value was inside a call of the library, and the way to there is not known. It comes from an argument of the call
  * that has the same value.
  */
-static int by_argument(struct flow *f, const struct user_regs_struct *r, struct err *e)
+static int by_argument(struct flow *f, const struct user_regs_struct *r)
 {
 	static const unsigned args[] = {INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9};
 	uint64_t v, mask = f->l.len < 8 ? (1ull << f->l.len * 8) - 1 : UINT64_MAX;
@@ -581,7 +581,7 @@ int flow_register(struct flow *f, struct err *e)
 		case SETTER_LIBRARY:
 			return by_library(f, e);
 		case SETTER_INSIDE:
-			return by_argument(f, &s.regs, e);
+			return by_argument(f, &s.regs);
 		case SETTER_BEGIN:
 			return began_with_it(f, e);
 		case SETTER_LOST:

@@ -70,7 +70,7 @@ void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at);
  * What the arenas of a stopped process hold becomes what is known: blocks that are not known yet are added, and those
  * that are allocated no more are freed, without a place.
  */
-int blocks_read(struct blocks *b, pid_t pid, struct err *e);
+void blocks_read(struct blocks *b, pid_t pid);
 
 /*
  * Writes a shadow of the heap (rlog/report.h) to this address in a stopped process, where all bytes are 0; at most so

@@ -525,7 +525,7 @@ static bool cancelled(void *ctx)
 {
 	struct instrument *i = ctx;
 
-	return i->ops->cancelled && i->ops->cancelled(i->ctx);
+	return op_cancelled(i->op);
 }
 
 static size_t again(void *ctx, uint64_t *pcs)
@@ -577,7 +577,10 @@ int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_
 {
 	uint64_t next, unseen;
 
+	i->op = nav->ctx;
 	for (i->event = from; from < to; from = next) {
+		if (i->progress && i->op)
+			op_progress(i->op, (double)from / (double)(nav_total(nav) + 1), i->progress);
 		unseen = i->report.unseen;
 		if (nav_goto(nav, from, e) || segcur_report_reach(&nav->t, from, to, &next, e) ||
 		    (segcur_report_segments(&i->report, &nav->t, from, next, &i->shim_frames, e) && !i->enough))

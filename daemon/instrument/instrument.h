@@ -123,7 +123,6 @@ struct instrument_ops {
 	void (*position)(void *ctx, struct instrument *i, size_t id, uint64_t pc, uint64_t hits);
 	/* Called after everything else of each segment, which ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
-	bool (*cancelled)(void *ctx);
 };
 
 /* The calls that a thread is in. */
@@ -144,6 +143,8 @@ struct instrument_question {
 struct instrument {
 	const struct instrument_ops *ops;
 	void *ctx;
+	const char *progress; /* a consumer may set this: text of the progress that instrument_run shows */
+	struct op_ctx *op; /* of the nav: asked whether to cancel; may be NULL */
 	/* where it is */
 	uint64_t event; /* before the segment */
 	uint32_t thread; /* ordinal */

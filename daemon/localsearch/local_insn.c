@@ -80,12 +80,12 @@ static uint64_t call_after(const struct trace_local_result *r, const struct trac
 	return 0;
 }
 
-int local_insn_describe(struct trace_local_result *r, const struct trace_words *words, struct err *e)
+void local_insn_describe(struct trace_local_result *r, const struct trace_words *words)
 {
 	r->pc_after = r->after.rip;
 	r->pc_inside = r->pc_after;
 	if (r->outcome != TRACE_LOCAL_FOUND)
-		return 0;
+		return;
 	if (r->before_known)
 		r->pc_insn = r->before.rip;
 	else if (in_rep(r, words))
@@ -93,5 +93,4 @@ int local_insn_describe(struct trace_local_result *r, const struct trace_words *
 	else
 		r->pc_insn = call_after(r, words);
 	r->pc_inside = r->pc_insn ? r->pc_insn : r->pc_after - 1;
-	return 0;
 }

@@ -11,6 +11,6 @@
  * string instruction in progress (the PC stays on it) and for a `call` (it wrote the return
  * address). words: what was watched.
  */
-int local_insn_describe(struct trace_local_result *r, const struct trace_words *words, struct err *e);
+void local_insn_describe(struct trace_local_result *r, const struct trace_words *words);
 
 #endif

@@ -161,10 +161,10 @@ int memcheck_leaks(struct memcheck *m, struct target *t, struct err *e)
 	int r;
 
 	/* what a thread frees after its last event, as libc does for a detached one, is not told */
-	r = blocks_read(&m->blocks, t->pid, e);
+	blocks_read(&m->blocks, t->pid);
 	list(&s);
 	scan_registers(&s);
-	r = r ? r : scan_roots(&s, e);
+	r = scan_roots(&s, e);
 	while (!r && s.ntodo) {
 		struct heap_piece *p = s.todo[--s.ntodo];
 

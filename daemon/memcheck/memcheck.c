@@ -392,8 +392,6 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 	struct memcheck *m = ctx;
 	uint64_t missed = i->report.unseen + i->report.lost;
 
-	if (m->progress)
-		m->progress(m->ctx, i->event);
 	if (m->follows)
 		follow_begun(&m->follow);
 	else if (strings_known(&m->strings, t->pid, i->thread, &i->report, e))
@@ -401,8 +399,7 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 	if (!m->known || m->unseen != missed) {
 		m->known = true;
 		m->unseen = missed;
-		if (blocks_read(&m->blocks, t->pid, e))
-			return -1;
+		blocks_read(&m->blocks, t->pid);
 	}
 	i->report.above |= m->blocks.above;
 	return 0;
@@ -420,13 +417,6 @@ static void unmapped(void *ctx, struct instrument *i)
 	families_init(&m->families);
 }
 
-static bool cancelled(void *ctx)
-{
-	struct memcheck *m = ctx;
-
-	return m->cancelled && m->cancelled(m->ctx);
-}
-
 void memcheck_init(struct memcheck *m, bool follows)
 {
 	static const struct instrument_ops ops = {.lo = BLOCKS_LO,
@@ -441,8 +431,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .written = written,
 						  .read = read_,
 						  .shadow = shadow,
-						  .position = position,
-						  .cancelled = cancelled},
+						  .position = position},
 					   all = {.begun = begun,
 						  .unmapped = unmapped,
 						  .access = access_,
@@ -455,8 +444,7 @@ void memcheck_init(struct memcheck *m, bool follows)
 						  .vector = vector,
 						  .written = written,
 						  .read = read_,
-						  .ended = ended,
-						  .cancelled = cancelled};
+						  .ended = ended};
 	static const struct follow_ops follow_ops = {follow_here, unwritten_used};
 	static const struct string_ops string_ops = {function_reads, function_overlaps};
 

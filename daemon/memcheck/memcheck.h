@@ -66,9 +66,6 @@ struct memcheck {
 	bool known; /* the heap has been read */
 	uint64_t reachable, reachable_blocks; /* at the end */
 	bool leaks_known; /* leaks were looked for */
-	bool (*cancelled)(void *ctx);
-	void (*progress)(void *ctx, uint64_t event);
-	void *ctx;
 };
 
 /* follows: also look for uses of what was never written. */

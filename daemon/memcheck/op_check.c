@@ -210,20 +210,6 @@ static json_t *result_of(struct check *c, double since)
 
 /* ---- the way ---- */
 
-static bool cancelled(void *ctx)
-{
-	struct check *c = ctx;
-
-	return op_cancelled(c->ctx);
-}
-
-static void progress(void *ctx, uint64_t event)
-{
-	struct check *c = ctx;
-
-	op_progress(c->ctx, (double)event / (double)(nav_total(&c->nav) + 1), "checking memory");
-}
-
 /* Only what exited by itself could have freed its blocks. */
 static bool has_exited(const struct check *c, struct err *e)
 {
@@ -282,8 +268,6 @@ int memcheck_first_error(struct rec *rec, uint32_t process, struct op_ctx *ctx, 
 
 	*finding = NULL;
 	memcheck_init(&c.m, false);
-	c.m.cancelled = cancelled;
-	c.m.ctx = &c;
 	c.m.first = true;
 	c.m.i.report.most = most;
 	r = run(&c, e);
@@ -304,9 +288,7 @@ int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, s
 	if (pick_rec(params, &c.rec, e))
 		return -1;
 	memcheck_init(&c.m, json_is_true(json_object_get(params, "uninitialised")));
-	c.m.cancelled = cancelled;
-	c.m.progress = progress;
-	c.m.ctx = &c;
+	c.m.i.progress = "checking memory";
 	c.writes_suppressions = json_is_true(json_object_get(params, "gen_suppressions"));
 	text = json_string_value(json_object_get(params, "suppressions"));
 	if (!text || !suppressions_parse(&c.suppressions, text, e))

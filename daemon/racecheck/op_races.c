@@ -156,20 +156,6 @@ static json_t *result_of(struct check *c, double since)
 
 /* ---- the way ---- */
 
-static bool cancelled(void *ctx)
-{
-	struct check *c = ctx;
-
-	return op_cancelled(c->ctx);
-}
-
-static void progress(void *ctx, uint64_t event)
-{
-	struct check *c = ctx;
-
-	op_progress(c->ctx, (double)event / (double)(nav_total(&c->nav) + 1), "looking for races");
-}
-
 /* A program with races may go another way in a replay: what was found up to there holds. */
 static int diverged(struct check *c, struct err *e)
 {
@@ -198,9 +184,7 @@ static int look(struct check *c, struct err *e)
 	uint64_t total = nav_total(&c->nav);
 
 	racecheck_init(&c->r, c->rec, c->nav.t.tl);
-	c->r.cancelled = cancelled;
-	c->r.progress = progress;
-	c->r.ctx = c;
+	c->r.i.progress = "looking for races";
 	c->reached = total;
 	if (nav_resolve(&c->nav, "start", &start, e) || nav_goto(&c->nav, start.event, e))
 		return -1;

@@ -438,8 +438,6 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 	uint64_t missed = i->report.unseen + i->report.lost;
 	struct timeline_where w;
 
-	if (r->progress)
-		r->progress(r->ctx, i->event);
 	if (timeline_find(r->tl, i->event + 1, &w, e))
 		return -1;
 	if (r->process && r->process != w.process)
@@ -451,7 +449,8 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 		detect_renew_all(&r->detect);
 	r->known = true;
 	r->unseen = missed;
-	return blocks_read(&r->blocks, t->pid, e);
+	blocks_read(&r->blocks, t->pid);
+	return 0;
 }
 
 /* Of a thread that begins: a stack that it has not from the recorder may have been that of another one. */
@@ -500,13 +499,6 @@ static int ended(void *ctx, struct instrument *i, struct err *e)
 	return 0;
 }
 
-static bool cancelled(void *ctx)
-{
-	struct racecheck *r = ctx;
-
-	return r->cancelled && r->cancelled(r->ctx);
-}
-
 void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline *tl)
 {
 	static const struct instrument_ops ops = {.begun = begun,
@@ -522,8 +514,7 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 						  .written = written,
 						  .read = read_,
 						  .locals = true,
-						  .ended = ended,
-						  .cancelled = cancelled};
+						  .ended = ended};
 
 	memset(r, 0, sizeof(*r));
 	r->tl = tl;

@@ -99,9 +99,6 @@ struct racecheck {
 	struct race *v;
 	size_t n, cap;
 	uint64_t dropped; /* found, but not kept: there were too many */
-	bool (*cancelled)(void *ctx);
-	void (*progress)(void *ctx, uint64_t event);
-	void *ctx;
 };
 
 void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline *tl);

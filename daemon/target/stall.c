@@ -220,7 +220,7 @@ void stall_explain(const struct stall *s, const struct target *t, uint64_t pc, s
 
 	if (!waits_read(&w, t->pid, &t->ctl->waits, WAITS_OF_REPLAY))
 		wt = find_thread(&w, s->owner);
-	who = wt ? waits_thread_text(&w, wt, t->pid) : str_fmt("thread %u", s->owner);
+	who = wt ? waits_thread_text(wt, t->pid) : str_fmt("thread %u", s->owner);
 	buf_addf(&b, "the replay diverged: it makes no progress: %s does not reach ", who);
 	add_event(&b, t);
 	add_wait(&b, s, t, pc, &w, wt);

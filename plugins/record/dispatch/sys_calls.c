@@ -96,9 +96,9 @@ long call_signalfd(struct thr *t, long nr, const long *a, ucontext_t *uc)
  * sigaction and sigprocmask change only this process's own state: run in both modes. They are events
  * because signals are delivered at the end of events.
  */
-static long set_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
+static long set_sig(long nr, const long *a, ucontext_t *uc)
 {
-	return nr == SYS_rt_sigaction ? sig_action(t, a) : sig_procmask_native(a, uc);
+	return nr == SYS_rt_sigaction ? sig_action(a) : sig_procmask_native(a, uc);
 }
 
 long record_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
@@ -107,7 +107,7 @@ long record_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	long ret;
 
 	sys_rec(t, op, sys_pack(op, nr, a, 4, 0));
-	ret = set_sig(t, nr, a, uc);
+	ret = set_sig(nr, a, uc);
 	sys_rec_ret(t, ret, 0, 0);
 	return ret;
 }
@@ -118,7 +118,7 @@ long replay_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	long ret;
 
 	sys_replay(t, op, sys_pack(op, nr, a, 4, 0));
-	ret = set_sig(t, nr, a, uc);
+	ret = set_sig(nr, a, uc);
 	if (sys_replay_end(t, a) != ret)
 		shim_fail("sigaction or sigprocmask gave another result");
 	return ret;

@@ -88,9 +88,8 @@ static int fork_result(const struct thr *t, pid_t *pid, uint64_t *child)
 	return *pid > 0;
 }
 
-static long child_return(struct thr *t, uint64_t sp, ucontext_t *uc)
+static long child_return(uint64_t sp, ucontext_t *uc)
 {
-	(void)t;
 	if (sp)
 		uc->uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
 	return 0;
@@ -149,7 +148,7 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 		vfork_child(share);
 		pid_ns_child(c->flags);
 		init_fork_child(t, child, parent);
-		return child_return(self, sp, uc);
+		return child_return(sp, uc);
 	}
 	if (G.group && (c->flags & CLONE_VFORK))
 		gil_acquire(t);
@@ -299,7 +298,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 				sys_advice_child();
 			show_own_pid(c, (uint32_t)child);
 			init_fork_child(t, (uint32_t)child, 0);
-			return child_return(self, sp, uc);
+			return child_return(sp, uc);
 		}
 		if (pid < 0)
 			shim_fail("cannot fork with the recorded PID");
@@ -310,7 +309,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 			raw1(SYS_exit_group, 0);
 	}
 	if (makes_branch(me) && make_branch(t, c, (uint32_t)child, want))
-		return child_return(self, sp, uc);
+		return child_return(sp, uc);
 	turn_done(t);
 	ev_half(t, RLOG_FORKED, &ret, &child);
 	if (shares && ret > 0)

@@ -51,7 +51,7 @@ int sig_deliver_waiting(struct thr *t);
 int sig_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, const struct ksigaction *act);
 
 /* --- sig_calls.c: rt_sigaction, rt_sigprocmask --- */
-long sig_action(struct thr *t, const long *a);
+long sig_action(const long *a);
 long sig_procmask_native(const long *a, ucontext_t *uc);
 
 /* setxid.c: 1: this was libc's signal for setuid and the like, and has been handled. */

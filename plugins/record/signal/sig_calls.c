@@ -9,13 +9,12 @@
 
 #include <ucontext.h>
 
-long sig_action(struct thr *t, const long *a)
+long sig_action(const long *a)
 {
 	int sig = (int)a[0];
 	const struct ksigaction *act = (const void *)a[1];
 	struct ksigaction *old = (void *)a[2], was, asked;
 
-	(void)t;
 	if (sig < 1 || sig > 64 || a[3] != 8 || ((sig == SIGKILL || sig == SIGSTOP) && act))
 		return -22;
 	if (act && !sys_readable(act, sizeof(*act)))
