@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* copies.c: see copies.h. In place, since the files are mounted in the root of the replay (target/root.h). */
+/*
+ * copies.c: see copies.h. The copies are changed in place, since they are mounted in the root of the replay
+ * (target/root.h).
+ */
 #include "cut/copies.h"
 
 #include <elf.h>
@@ -20,7 +23,7 @@
 #define PAGE CRIU_PAGE
 #define MODE 0555 /* as the recorder makes them */
 
-/* A copy, and which of its pages stay. */
+/* A copy of a file, and which of its pages are kept. */
 struct cut_copy {
 	char *name, *path;
 	uint64_t inode, size, npages;
@@ -77,14 +80,14 @@ static struct cut_copy *named(struct cut_copies *l, const char *name)
 	return NULL;
 }
 
-/* Bytes [from, to) stay. */
+/* Keeps the pages of bytes [from, to). */
 static void stay(struct cut_copy *c, uint64_t from, uint64_t to)
 {
 	for (uint64_t p = from / PAGE; p < c->npages && p * PAGE < to; p++)
 		c->stays[p] = 1;
 }
 
-/* ---- ELF: what is not mapped for the program alone ---- */
+/* ---- ELF: what is mapped only for the program ---- */
 
 static bool is_only_run(const Elf64_Shdr *s, const char *name)
 {
@@ -92,7 +95,7 @@ static bool is_only_run(const Elf64_Shdr *s, const char *name)
 	       !str_eq(name, ".gcc_except_table") && !str_eq(name, ".interp");
 }
 
-/* Pages that are wholly in sections of code and data do not stay for a debugger's sake; all others do. */
+/* Pages that are wholly in sections of code and data are not needed by a debugger; all others are kept. */
 static void stay_elf(struct cut_copy *c, const uint8_t *map)
 {
 	const Elf64_Ehdr *h = (const void *)map;

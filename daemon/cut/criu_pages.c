@@ -80,7 +80,7 @@ static bool get_run(const uint8_t *p, const uint8_t *end, struct criu_run *r)
 			r->wide = true;
 			break;
 		default:
-			return false; /* of an incremental dump, or newer */
+			return false; /* an incremental dump, or a newer format */
 		}
 	}
 	return r->pages && r->addr % CRIU_PAGE == 0 && (r->flags & PRESENT) && !(r->flags & IN_PARENT);
@@ -198,7 +198,7 @@ static int copy_pages(struct pruning *w, const struct criu_run *r, uint64_t firs
 	return 0;
 }
 
-/* The parts of a run that are kept. */
+/* Writes the parts of a run that are kept. */
 static int prune_run(struct pruning *w, const struct criu_run *r, bool (*keep)(const void *ctx, uint64_t addr),
 		     const void *ctx, struct err *e)
 {

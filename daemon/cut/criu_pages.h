@@ -18,7 +18,7 @@
 struct criu_run {
 	uint64_t addr, pages;
 	uint64_t flags;
-	bool wide; /* their number is in the field of 64 bits */
+	bool wide; /* the number of pages is in the 64-bit field */
 };
 
 struct criu_pages {
@@ -36,8 +36,8 @@ struct criu_pages {
 int criu_pages_read(struct criu_pages *p, const char *dir, struct err *e);
 void criu_pages_fini(struct criu_pages *p);
 /*
- * Takes out all pages for which keep is false: then they are zero when the image is restored. *kept, *all: how many
- * there are, and were.
+ * Removes all pages for which keep is false: they are zero when the image is restored. *kept, *all: how many there are,
+ * and were.
  */
 int criu_pages_prune(const struct criu_pages *p, bool (*keep)(const void *ctx, uint64_t addr), const void *ctx,
 		     uint64_t *kept, uint64_t *all, struct err *e);

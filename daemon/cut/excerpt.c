@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* excerpt.c: see excerpt.h. Offsets in a log stay what they are in the whole one: what is left out is a hole. */
+/* excerpt.c: see excerpt.h. Offsets in a log are those in the whole log: what is left out is a hole. */
 #include "cut/excerpt.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int copy(const struct excerpt *x, const char *name, bool must, struct err
 
 /* ---- logs ---- */
 
-/* What of it is in [from, to); a hole stays one. */
+/* Copies the part in [from, to); a hole stays one. */
 static int copy_range(int in, int out, uint64_t from, uint64_t to, struct err *e)
 {
 	cleanup_free char *chunk = xmalloc(CHUNK);
@@ -70,7 +70,7 @@ static int write_log(int in, int out, uint64_t from, uint64_t to, struct err *e)
 	head.boundary = from > sizeof(head) ? from : 0;
 	if (copy_range(in, out, from, to, e))
 		return -1;
-	/* zeros at the end, as of a log that its thread had room in */
+	/* zeros at the end, as in a log whose thread has room for more */
 	if (pwrite_full(out, &head, sizeof(head), 0) || ftruncate(out, (off_t)((to / PAGE + 2) * PAGE)))
 		return err_errno(e, ERR_HOST, "writing a log");
 	return 0;
@@ -92,7 +92,10 @@ static int cut_log(const struct excerpt *x, uint32_t process, uint32_t thread, u
 	return r ? err_wrap(e, "%s", log) : 0;
 }
 
-/* Where the log of a thread ends; all of it without `ends`. One that has no event in the window has a head only. */
+/*
+ * Where a thread's log ends; without `ends`, its real end. The log of a thread without events in the window has only a
+ * head.
+ */
 static uint64_t end_of(const struct rec_start *ends, uint32_t thread)
 {
 	const struct rec_start_thread *t = rec_start_of(ends, thread);
@@ -121,7 +124,7 @@ static int cut_logs(const struct excerpt *x, const struct rec_image *img, const 
 /* ---- images ---- */
 
 /*
- * All of them: which ones the process has mapped, or reads from, is learned by a replay (copies.h). They share their
+ * Copies all files: a replay finds out later which of them the process has mapped, or reads from (copies.h). They share
  * blocks with those of the recording, if the file system can do that.
  */
 static int copy_files(const struct excerpt *x, struct err *e)
@@ -141,7 +144,7 @@ static int copy_files(const struct excerpt *x, struct err *e)
 	return 0;
 }
 
-/* The image itself, or one that it was forked from, of whose events none remains. */
+/* Copies the image itself, or one that it was forked from, of which no events remain. */
 static int copy_image(const struct excerpt *x, const struct rec_image *img, const struct rec_start *start,
 		      struct err *e)
 {
@@ -160,12 +163,11 @@ static int copy_image(const struct excerpt *x, const struct rec_image *img, cons
 	return rec_start_write(path, start ? start : &nothing, e);
 }
 
-/* The process in the checkpoint has the logs of those that it was forked from mapped: files for them (target/logs.h).
- */
+/* The process in the checkpoint has the logs of its ancestors mapped: makes files for them (target/logs.h). */
 static int head_logs(const struct excerpt *x, const struct rec_image *img, struct err *e)
 {
 	cleanup_free char *folder = str_fmt("%s/p%04u", x->rec->dir, img->ordinal);
-	cleanup_closedir DIR *d = img->nthreads ? NULL : opendir(folder); /* of a window, its threads are not listed */
+	cleanup_closedir DIR *d = img->nthreads ? NULL : opendir(folder); /* in a window, its threads are not listed */
 	struct dirent *de;
 
 	for (unsigned k = 0; k < img->nthreads; k++)
@@ -230,7 +232,7 @@ static int write_meta(const struct excerpt *x, const struct rec_start *start, ui
 	json_auto_t *meta = json_deep_copy(x->rec->meta);
 
 	if (to < timeline_total(x->tl))
-		json_object_del(meta, "exit"); /* how the program ended is not in it */
+		json_object_del(meta, "exit"); /* the end of the program is not in the window */
 	json_object_set_new(meta, "window",
 			    json_pack("{s:i, s:I, s:I}", "process", (int)timeline_process(x->tl), "from",
 				      (json_int_t)start->event, "to", (json_int_t)to));
@@ -255,7 +257,7 @@ int excerpt_seal(const char *dir, struct err *e)
 
 /* ---- the order of events ---- */
 
-/* Does the timeline of what was cut have the same events at the same numbers? */
+/* Does the timeline of the excerpt have the same events at the same numbers? */
 static int has_same_order(const struct excerpt *x, uint64_t to, bool *same, struct err *e)
 {
 	struct timeline *tl;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_cut.c: the operation: a window of a recording becomes a recording of its own, which has only the memory that the
- * window touches. A replay goes to where the window begins and takes a checkpoint there; what was cut out is replayed
- * from that, to learn what it needs, and once more with no more than that. If this replay differs, nothing is taken
- * out.
+ * op_cut.c: the operation that makes a recording of a window, with only the memory that the window touches. A replay
+ * goes to the beginning of the window and takes a checkpoint there. The excerpt is replayed from that, to find out what
+ * it needs, and once more with no more than that. If this last replay differs, nothing is left out.
  */
 #define LOG_DOMAIN "cut"
 #include <inttypes.h>
@@ -37,12 +36,12 @@ struct cutting {
 	uint64_t from, to;
 	struct rec_start start;
 	/* results */
-	uint64_t pages, pages_all; /* of memory */
-	uint64_t copied, copied_all; /* bytes of files */
+	uint64_t pages, pages_all; /* pages of memory, kept and in all */
+	uint64_t copied, copied_all; /* bytes of files, kept and in all */
 	bool counts;
-	uint64_t insns; /* if it counts */
-	char *uncounted; /* why they are not all; NULL: they are */
-	char *whole; /* why nothing was taken out; NULL: it was */
+	uint64_t insns; /* if they are counted */
+	char *uncounted; /* why not all are counted; NULL: they are */
+	char *whole; /* why nothing was left out; NULL: it was */
 };
 
 /* ---- the window ---- */
@@ -100,7 +99,10 @@ static void on_insn(void *ctx, struct instrument *i, struct instrument_insn *x, 
 	c->insns++;
 }
 
-/* In one more replay of the window, an instrumented one: before pages are left out, of the recorder's, too. */
+/*
+ * Counts instructions in a further, instrumented replay of the window, before pages are left out, which may be the
+ * recorder's as well.
+ */
 static int count(struct cutting *c, struct nav *n, struct err *e)
 {
 	static const struct instrument_ops ops = {.insn = on_insn};
@@ -146,7 +148,8 @@ static int cut(struct cutting *c, const json_t *params, struct err *e)
 	int r;
 
 	if (!c->rec->control.log_limit)
-		c->rec->control.log_limit = EXCERPT_LOG_LIMIT; /* what the checkpoint maps has room for any log */
+		/* so that what the checkpoint maps has room for any log */
+		c->rec->control.log_limit = EXCERPT_LOG_LIMIT;
 	if (nav_init(&n, c->rec, c->process, 0, c->ctx, e))
 		return -1;
 	r = cut_nav(c, &n, params, e);
@@ -202,7 +205,7 @@ static void kept_image_fini(struct kept_image *k)
 	free(k->data);
 }
 
-/* What a debugger reads to know libraries and stacks is needed as well: it reads that in the process itself. */
+/* Reads what a debugger reads from the process in order to know libraries and stacks: that is needed as well. */
 static void look_around(const struct target *t)
 {
 	static const struct gdb_opts opts = {.auto_load = true};

@@ -55,7 +55,7 @@ static void see_mmap(struct touched *x, const struct timeline_event *ev)
 		add_span(x->mapped, ev->ev.result.op[0], ev->ev.result.op[0] + r->op[2], 0, 0);
 }
 
-/* Memory that the window drops, moves or makes longer: there, an own file would not be the same as memory. */
+/* Finds memory that the window unmaps, moves or extends: there, a mapped file would not behave as the memory does. */
 static int find_changed(struct touched *x, struct target *t, uint64_t from, uint64_t to, struct span **out, size_t *n,
 			struct err *e)
 {
@@ -89,7 +89,7 @@ static bool is_plain(const struct mapping *m)
 	       (!m->path[0] || str_starts(m->path, "[anon:"));
 }
 
-/* The part of a mapping in which the image has pages. false: none. */
+/* The part of a mapping for which the image has pages. false: none. */
 static bool populated(const struct criu_pages *p, const struct mapping *m, struct span *s)
 {
 	*s = (struct span){0};
@@ -143,7 +143,7 @@ static int find_ranges(struct touched *x, struct target *t, const struct criu_pa
 	return 0;
 }
 
-/* ---- mapping a file in its place ---- */
+/* ---- mapping a file in place of the memory ---- */
 
 static int write_range(const struct touched_range *r, const struct criu_pages *p, pid_t pid, int fd, struct err *e)
 {
@@ -170,7 +170,7 @@ static int write_memory(const struct touched *x, const struct criu_pages *p, pid
 	for (size_t k = 0; k < x->n; k++)
 		if (write_range(&x->ranges[k], p, pid, fd, e))
 			return -1;
-	/* A fault maps pages around it, too, if they are in the cache. */
+	/* a fault also maps the pages around it, if they are in the page cache */
 	if (fdatasync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
 		return err_errno(e, ERR_HOST, "%s", x->path);
 	return 0;
@@ -187,7 +187,7 @@ static int call(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6], 
 	return err_errno(e, ERR_INTERNAL, "%s in process %d", what, (int)t->pid);
 }
 
-/* The path is on its stack meanwhile, below what the thread uses. */
+/* Opens a file in the thread's process. The path is on its stack meanwhile, below what the thread uses. */
 static int open_inside(struct trace *t, uint64_t gadget, const char *path, int64_t *fd, struct err *e)
 {
 	char was[PATH_ROOM], now[PATH_ROOM] = "";
@@ -334,14 +334,14 @@ static int see_mapping(struct touched *x, const struct mapping *m, int pagemap, 
 
 		if (f && there)
 			need_page(f, m->offset / PAGE + k);
-		/* not touched, and still where it was put */
+		/* not touched, and still mapped there */
 		if (!f && !there && r && m->offset + k * PAGE == r->offset + (addr - r->lo))
 			set(needed, (r->offset + addr - r->lo) / PAGE);
 	}
 	return 0;
 }
 
-/* Is all of it still mapped? */
+/* Is the whole file span still mapped? */
 static bool is_mapped(const struct target *t, const struct file_span *s)
 {
 	uint64_t at = s->lo;

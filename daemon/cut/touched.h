@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * touched.h: which pages of private memory a replay touches. The memory of the process is written into a file, which is
- * mapped in its place, privately: then no page is present in the process before it has been touched
- * (/proc/PID/pagemap). What the process does is not changed, but for calls that drop pages or make mappings longer:
- * memory that the window has such calls for is left alone. Pages of mapped files (code) are told the same way: after a
- * restore, none is present.
+ * mapped privately in its place: then no page is present in the process before it has been touched (/proc/PID/pagemap).
+ * This does not change what the process does, except for calls that drop pages or extend mappings: memory for which the
+ * window has such calls is left alone. Pages of mapped files (code) are found in the same way: after a restore, none is
+ * present.
  */
 #ifndef FRED_CUT_TOUCHED_H
 #define FRED_CUT_TOUCHED_H
@@ -38,9 +38,8 @@ struct touched {
 	struct touched_file *files;
 	size_t nfiles;
 	struct maps_copy *before; /* the mapped files at the beginning */
-	struct maps_copy *mapped; /* what the window maps of files */
-	bool lost; /* not all of that is still mapped at the end: of files that were not mapped before, nothing is known
-		    */
+	struct maps_copy *mapped; /* the files that the window maps */
+	bool lost; /* part of these was unmapped by the end: nothing is known of files that were not mapped before */
 	char *path; /* the file */
 	uint64_t inode;
 };
@@ -56,7 +55,7 @@ int touched_begin(struct touched *x, struct target *t, const struct criu_pages *
 int touched_end(struct touched *x, struct target *t, struct err *e);
 /* Is this page of the image needed? For criu_pages_prune. */
 bool touched_keeps(const void *touched, uint64_t addr);
-/* Is this page of the file needed, whose mapping has shown this inode? */
+/* Is this page of the file needed? inode: as the mapping of the file has shown it. */
 bool touched_needs_file(const struct touched *x, uint64_t inode, uint64_t page);
 void touched_fini(struct touched *x);
 

@@ -168,7 +168,7 @@ static bool member_at(Dwarf_Die *type, uint64_t offset, Dwarf_Die *member, uint6
 	return false;
 }
 
-/* Is this the object that the user calls the lock? Its members belong to libc. */
+/* Is the type the object that a user calls the lock? Its members belong to libc. */
 static bool is_lock(Dwarf_Die *die)
 {
 	static const char *const names[] = {"pthread_mutex_t", "pthread_rwlock_t", "pthread_cond_t",
@@ -215,7 +215,7 @@ static void add_path(struct buf *b, Dwarf_Die *die, uint64_t offset)
 	}
 }
 
-/* The variable at the outermost level of a file of source that is at addr (as in the debugging information). */
+/* The variable at file scope that is at addr (as in the debugging information). */
 static bool variable_at(Dwarf_Die *unit, uint64_t addr, Dwarf_Die *die, uint64_t *start)
 {
 	Dwarf_Attribute attr;

@@ -41,7 +41,7 @@ bool damage_note(const struct rlog_control *c, unsigned i, struct rlog_damage *d
 	       d->when <= RLOG_DAMAGE_AT_END;
 }
 
-/* "/path+0x12", where 0x12 is an offset in the file: as FUNCTION at FILE:LINE if that is known. */
+/* Shows "/path+0x12", where 0x12 is an offset in the file, as FUNCTION at FILE:LINE if that is known. */
 static char *where_text(const struct rlog_damage *d)
 {
 	cleanup_buf struct buf b = {0};

@@ -16,7 +16,7 @@
 
 /* ---- showing ---- */
 
-/* Which statement made the event: in a replay, at its end. */
+/* Adds which statement made the event, from a replay up to it. */
 static int add_place(json_t *out, const struct parting_side *s, uint64_t number, struct op_ctx *ctx, struct err *e)
 {
 	cleanup_free char *at = str_fmt("%llu", (unsigned long long)number);
@@ -67,7 +67,7 @@ static int side_json(json_t **out, const struct parting_side *s, uint32_t thread
 			*e = why;
 			return -1;
 		}
-		show_note(*out, why.text); /* what it did is known, if not where */
+		show_note(*out, why.text); /* what the event did is known, even if not where it was made */
 	}
 	return 0;
 }

@@ -28,7 +28,7 @@ static bool is_in(long nr, const long *calls, size_t n)
 
 #define IS_IN(nr, list) is_in(nr, list, sizeof(list) / sizeof((list)[0]))
 
-/* Their results differ from run to run. */
+/* Do the results of this call differ from run to run? */
 static bool is_of_chance(long nr)
 {
 	static const long calls[] = {SYS_clock_gettime, SYS_gettimeofday,    SYS_time,	  SYS_getpid,	 SYS_gettid,
@@ -38,7 +38,7 @@ static bool is_of_chance(long nr)
 	return IS_IN(nr, calls);
 }
 
-/* How a thread waited, or where memory came from: not what the program did. */
+/* Does the call only tell how a thread waited, or where memory came from? That is not what the program did. */
 static bool is_left_out(long nr)
 {
 	static const long calls[] = {SYS_futex, SYS_sched_yield, SYS_madvise,	      SYS_mmap, SYS_munmap,
@@ -76,7 +76,7 @@ static uint32_t add(uint32_t sum, uint64_t v)
 	return crc32c(sum, &v, sizeof(v));
 }
 
-/* A number that tells something in every run, or else 0. */
+/* The value, if it means the same in each run; else 0. */
 static uint64_t plain(const struct parting_side *s, const struct timeline_event *ev, uint64_t v)
 {
 	int64_t n = (int64_t)v;
@@ -143,7 +143,7 @@ static uint32_t what_is(const struct parting_side *s, const struct timeline_even
 	return sum;
 }
 
-/* A check of the bytes that it writes; 0: none. */
+/* A checksum of the bytes that the event writes; 0: none. */
 static uint32_t what_is_written(const struct timeline_event *ev)
 {
 	const struct rlog_rec *r = &ev->ev.rec;
@@ -247,7 +247,7 @@ struct parting parting_of_thread(const struct parting_side *g, const struct part
 	return p;
 }
 
-/* Is p the better answer? What was done otherwise tells more than what was not done any more. */
+/* Is p the better answer? Something that was done otherwise explains more than something that was not done any more. */
 static bool is_better(const struct parting *p, const struct parting *than)
 {
 	uint64_t a = p->bad ? p->bad : UINT64_MAX, b = than->bad ? than->bad : UINT64_MAX;

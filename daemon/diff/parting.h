@@ -20,7 +20,7 @@
 
 struct parting_did {
 	uint64_t number; /* on the timeline */
-	uint32_t what; /* equal when they did the same */
+	uint32_t what; /* equal for events that did the same */
 	uint32_t written; /* a check of the bytes that a call wrote, 0: none */
 };
 
@@ -29,7 +29,7 @@ struct parting_log {
 	size_t n, cap;
 };
 
-/* The threads that came to an object, in their order. */
+/* The threads that acquired an object, in their order. */
 struct parting_turn {
 	uint64_t number;
 	uint32_t thread;
@@ -54,10 +54,10 @@ struct parting_side {
 
 struct parting {
 	bool found;
-	bool short_only; /* one of them has no further event: the process had ended */
+	bool short_only; /* one of them has no further event: its process had ended */
 	uint32_t thread; /* in good; of an order: of the object */
 	uint32_t other; /* in bad */
-	size_t index; /* from 0, of the thread's events, or of the times at the object */
+	size_t index; /* from 0: of the thread's events, or of the acquisitions of the object */
 	uint64_t good, bad; /* event numbers; 0: none */
 };
 

@@ -32,7 +32,7 @@ static void begin(struct calls_seen *c, struct instrument *i, struct call_thread
 	c->begins(c->ctx, i, f);
 }
 
-/* Where the call leads, by its own bytes or the word that it reads. 0: not known. */
+/* The target of the call, from its own bytes or the word that it reads. 0: not known. */
 static uint64_t named_target(struct instrument *i, const struct call_thread *t)
 {
 	struct err ignored;

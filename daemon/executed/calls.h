@@ -16,14 +16,14 @@ struct call_frame {
 	struct timeline_point at; /* the call, or the call in the program that led to it */
 	uint64_t target; /* the function's first instruction; 0: not known */
 	bool shown; /* the consumer's */
-	unsigned depth; /* how many of those that it is in are shown; set before `begins` */
+	unsigned depth; /* how many of the calls around it are shown; set before `begins` */
 };
 
 struct call_thread {
 	struct call_frame *v; /* the outermost first */
 	size_t n, cap;
 	bool pending; /* v[n] is a call whose function is not known yet */
-	uint64_t operand; /* of the last call: where the address of its function stands; 0: nowhere */
+	uint64_t operand; /* of the last call: where the address of its function was read; 0: nowhere */
 };
 
 struct calls_seen {

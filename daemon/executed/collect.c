@@ -75,7 +75,7 @@ static void see_return(struct collect *c, uint64_t sp)
 		slice_add(&c->slice, &d);
 }
 
-/* Where a `leave` has read is known from the stack pointer after it. */
+/* The address that a `leave` has read is known from the stack pointer after it. */
 void collect_before(struct collect *c, uint64_t sp)
 {
 	const struct slice_done *d = c->slice.n ? &c->slice.done[c->slice.n - 1] : NULL;

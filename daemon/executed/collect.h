@@ -17,14 +17,14 @@ struct collect {
 	size_t pcs_cap;
 	struct collect_last {
 		uint32_t insn;
-		uint64_t sp; /* the stack pointer before it; 0: there was no instruction before */
+		uint64_t sp; /* the stack pointer before the instruction; 0: there was none before */
 	} * last; /* by thread */
 	uint64_t first_event; /* the event from which slice_done.event is counted */
 };
 
 void collect_init(struct collect *c, struct instrument *i, bool control);
 void collect_fini(struct collect *c);
-/* For each instruction, before anything else: what the previous instruction read may be known only now. */
+/* Called first for each instruction: what the previous instruction read may be known only now. */
 void collect_before(struct collect *c, uint64_t sp);
 /* The instruction belongs to the part. */
 void collect_insn(struct collect *c, struct instrument_insn *x, uint64_t sp);

@@ -24,13 +24,13 @@
 struct node {
 	uint64_t pc;
 	struct insn_next next;
-	bool ends; /* it calls a function that never returns; known in graphs */
-	uint64_t *targets; /* of an indirect jump: where it was seen to lead */
+	bool ends; /* it calls a function that never returns; known in graphs only */
+	uint64_t *targets; /* targets of an indirect jump that were seen */
 	unsigned ntargets;
-	uint32_t run; /* in which the post-dominator was computed; 0: never */
+	uint32_t run; /* the run in which the post-dominator was computed; 0: none */
 	uint64_t post; /* the immediate post-dominator; 0: the end of the function */
-	uint32_t graph, at; /* in the graph of this run, its number there */
-	uint32_t *runs; /* of an indirect jump: in whose graphs it is */
+	uint32_t graph, at; /* the last run that has it in its graph, and its number in that graph */
+	uint32_t *runs; /* of an indirect jump: the runs in whose graphs it is */
 	unsigned nruns;
 };
 
@@ -107,7 +107,7 @@ static struct node *node_at(struct control *c, uint64_t pc)
 	return *at;
 }
 
-/* Where it may go on: at most `most`. */
+/* The instructions that may follow: at most `most`. */
 static unsigned successors(const struct node *x, uint64_t *v, unsigned most)
 {
 	unsigned n = 0;
@@ -146,9 +146,9 @@ struct graph {
 	uint32_t *first, *to; /* successors of k: to[first[k]] ... */
 	uint32_t nto, to_cap;
 	uint32_t *pred_first, *pred;
-	uint32_t *order; /* by place in the reverse post-order of the reversed graph */
+	uint32_t *order; /* numbers, by place in the reverse post-order of the reversed graph */
 	uint32_t norder;
-	uint32_t *place; /* in it, + 1; 0: not reached */
+	uint32_t *place; /* the place in that order, + 1; 0: not reached */
 	uint32_t *post; /* by number */
 };
 
@@ -180,7 +180,7 @@ static void add_edge(struct graph *g, uint32_t to)
 	g->to[g->nto++] = to;
 }
 
-/* All that can be reached. -1: too much. */
+/* Adds all that can be reached. -1: too many instructions. */
 static int build(struct control *c, struct graph *g, uint64_t pc)
 {
 	uint64_t v[TARGETS_MAX];
@@ -252,7 +252,7 @@ static void visit(struct graph *g, uint32_t from, uint32_t *stack, uint32_t *nex
 	}
 }
 
-/* What does not come to the end, a loop without one, is taken to end at the last instruction of it. */
+/* Instructions from which the end is not reached, in a loop without end, are taken to end at the last one of them. */
 static void order(struct graph *g)
 {
 	uint32_t *stack = xcalloc(g->n + 2, sizeof(*stack)), *next = xcalloc(g->n + 2, sizeof(*next));
@@ -292,7 +292,7 @@ static bool improve(struct graph *g, uint32_t k)
 	for (uint32_t j = g->first[k]; j < g->first[k + 1]; j++)
 		if (g->post[g->to[j]] != UINT32_MAX)
 			now = now == UINT32_MAX ? g->to[j] : meet(g, now, g->to[j]);
-	/* of a loop without end, all that is certain is that nothing follows it */
+	/* of a loop without end, it is only certain that nothing follows it */
 	if (now == UINT32_MAX || g->place[now] <= g->place[k])
 		now = EXIT;
 	if (g->post[k] == now)
@@ -392,7 +392,7 @@ void control_free(struct control *c)
 	free(c);
 }
 
-/* Its room for regions is used again. */
+/* Reuses the activation's room for regions. */
 static void enter(struct thread *t, uint64_t sp, uint32_t call)
 {
 	struct activation *a;
@@ -416,7 +416,7 @@ static bool is_successor(const struct node *x, uint64_t pc)
 	unsigned n;
 
 	if (x->next.kind == NEXT_FOLLOWS)
-		return pc == x->pc + x->next.len || pc == x->pc; /* a string instruction goes round */
+		return pc == x->pc + x->next.len || pc == x->pc; /* a string instruction repeats */
 	n = successors(x, v, TARGETS_MAX);
 	for (unsigned k = 0; k < n; k++)
 		if (v[k] == pc)
@@ -436,7 +436,7 @@ static void learn_target(struct control *c, struct node *x, uint64_t pc)
 	x->nruns = 0;
 }
 
-/* In which call of which function is it? */
+/* In which call of which function is the instruction? */
 static struct activation *locate(struct control *c, struct thread *t, const struct node *x, uint64_t sp)
 {
 	while (t->n > 1 && t->v[t->n - 1].sp < sp)
@@ -448,7 +448,7 @@ static struct activation *locate(struct control *c, struct thread *t, const stru
 	else if (t->last && t->last->next.kind == NEXT_ANYWHERE && sp == t->sp)
 		learn_target(c, t->last, x->pc);
 	else if (t->last && sp < t->sp && !is_successor(t->last, x->pc))
-		enter(t, sp, CONTROL_NONE); /* a signal handler, or what the recorder calls */
+		enter(t, sp, CONTROL_NONE); /* a signal handler, or code that the recorder calls */
 	return &t->v[t->n - 1];
 }
 

@@ -22,11 +22,11 @@ struct control;
 struct control *control_new(const struct returning_ops *ops, void *ctx);
 void control_free(struct control *c);
 /*
- * The thread executes the instruction at pc, with this stack pointer before it, as number `index`. Returns the number
- * of the branch or call on which it depends, CONTROL_NONE: none that was seen.
+ * The thread executes the instruction at pc, with this stack pointer before it; the instruction has number `index`.
+ * Returns the number of the branch or call on which it depends; CONTROL_NONE: none that was seen.
  */
 uint32_t control_see(struct control *c, uint32_t thread, uint64_t pc, uint64_t sp, uint32_t index);
-/* Indirect jumps whose targets were only seen; functions that were too large to be looked at. */
+/* How many indirect jumps had only their seen targets; how many functions were too large to examine. */
 size_t control_indirect(const struct control *c);
 size_t control_large(const struct control *c);
 

@@ -27,7 +27,7 @@ static bool is_any(const char *s, const char *const *list)
 	return false;
 }
 
-/* Is it a failure that a memory error may have led to, and that the chain does not explain by one? */
+/* Is it a failure to which a memory error may have led, and which the chain does not explain by one? */
 static bool is_open(const json_t *result)
 {
 	static const char *const kinds[] = {"assertion", "segfault", "jump", "divide", "illegal",	"exception",
@@ -46,7 +46,7 @@ static bool is_same_place(const json_t *a, const json_t *b)
 	       json_equal(json_object_get(p, "line"), json_object_get(q, "line"));
 }
 
-/* The same statement, between the same two events. */
+/* Do both name the same statement, between the same two events? */
 static bool is_same_moment(const json_t *a, const json_t *b)
 {
 	const json_t *p = json_object_get(a, "position"), *q = json_object_get(b, "position");
@@ -63,7 +63,7 @@ static json_t *step_of(const json_t *moment, json_t *process, const char *role, 
 			 "expression", "before", "after", "backtrace", json_object_get(moment, "backtrace"));
 }
 
-/* Does a function of a header stand in front of the statement, that is in another function then, perhaps? */
+/* Is the statement in a function of a header, so that the function may be inlined into another one? */
 static bool is_in_header(const json_t *finding)
 {
 	const char *statement = text_of(finding, "location", "file");
@@ -105,7 +105,7 @@ static void end_there(struct rec *rec, struct op_ctx *ctx, json_t *result, const
 	json_t *none;
 
 	last = json_array_get(chain, json_array_size(chain) - 1);
-	/* where it is the failure itself, what led to that has been followed */
+	/* if it is the failure itself, what led to it has been followed already */
 	if (found && !json_is_object(freed) &&
 	    (is_same_place(last, finding) || is_same_moment(json_array_get(chain, 0), finding)))
 		return;

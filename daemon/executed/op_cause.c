@@ -23,7 +23,7 @@
 #include "replay/pick.h"
 #include "replay/show.h"
 
-#define INSNS_MAX 6000000u /* that are gone through */
+#define INSNS_MAX 6000000u /* instructions that are examined, at most */
 #define LISTED 5u
 
 struct cause {
@@ -100,7 +100,7 @@ static int segment(void *ctx, struct instrument *i, struct err *e)
 /* A line of source. */
 struct candidate {
 	const struct code_place *place;
-	uint64_t executed; /* as often as the instruction of it that was executed most */
+	uint64_t executed; /* how often its most frequent instruction was executed */
 	uint32_t passed, decisions, distance, last;
 	bool fresh;
 	double score;
@@ -111,7 +111,7 @@ static bool is_same_line(const struct code_place *a, const struct code_place *b)
 	return a->line == b->line && str_eq(a->file, b->file);
 }
 
-/* "{" and "}" set up frames; in the line of a loop, what is wrong is seldom what counts. */
+/* "{" and "}" only set up frames; and in a loop's own line, the mistake is seldom in how it counts. */
 static bool is_frame(const char *text)
 {
 	return !text[strspn(text, " \t{}")];
@@ -123,7 +123,7 @@ static bool is_loop(const char *text)
 	return str_starts(text, "for") && strchr(" (", text[3]);
 }
 
-/* The weights come from some programs whose causes are known; they are rounded. */
+/* The weights are rounded; they come from some programs whose causes are known. */
 static double score(const struct candidate *c, const struct code_place *check, unsigned passed)
 {
 	double s = passed ? 2 / sqrt(1.0 + c->passed) : 1.4;
@@ -131,7 +131,7 @@ static double score(const struct candidate *c, const struct code_place *check, u
 	s += 1 / sqrt((double)c->executed) + c->fresh - 0.05 * log2(1.0 + c->distance) - 0.1 * c->decisions;
 	if (c->place->text && is_loop(c->place->text))
 		s -= 4;
-	if (str_eq(c->place->function, check->function)) /* it is what checks */
+	if (str_eq(c->place->function, check->function)) /* this is the check itself */
 		s -= 2;
 	return s;
 }

@@ -49,8 +49,8 @@ static bool is_same_line(struct slicing *s, uint64_t a, uint64_t b)
 }
 
 /*
- * Is this instruction, after the window, a part of the statement that begins there? It ends at a call or at another
- * line.
+ * Is this instruction, after the window, part of the statement that begins there? The statement ends at a call or at
+ * another line.
  */
 static bool is_of_criterion(struct slicing *s, const struct instrument_insn *x)
 {
@@ -93,7 +93,7 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 		collect_outside(&s->c, a, b);
 }
 
-/* What event n has brought into the program. */
+/* Notes what event n has brought into the program. */
 static int see_event(struct slicing *s, uint64_t n, struct err *e)
 {
 	struct timeline_event ev;

@@ -43,7 +43,7 @@ struct tracing {
 	struct rows rows;
 	struct line_state *lines; /* by thread */
 	enum what what;
-	bool all; /* what libc and the loader do, too */
+	bool all; /* also what libc and the loader do */
 	uint64_t limit;
 	uint64_t segment; /* instructions of the segment so far */
 	bool told; /* the segment has rows */
@@ -91,7 +91,7 @@ static const char *name_of(struct tracing *t, uint64_t target)
 	return name ? name : "??";
 }
 
-/* Is it of what the user has asked for? libc and the loader only with --all. */
+/* Does the user want to see it? Code of libc and the loader only with --all. */
 static bool is_of_program(const struct tracing *t, uint64_t pc)
 {
 	return t->all || visibility_is_certain(&t->i.visibility, pc);
@@ -135,7 +135,7 @@ static json_t *text_of(const char *s)
 	return s ? json_text(s, strlen(s)) : json_null();
 }
 
-/* A line begins anew where the thread comes back to its first instruction. */
+/* A row for a line begins again where the thread comes back to the line's first instruction. */
 static void see_line(struct tracing *t, const struct instrument_insn *x)
 {
 	struct line_state *l = &t->lines[t->i.thread];

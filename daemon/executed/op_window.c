@@ -43,7 +43,7 @@ struct finding {
 	struct places places;
 	/* what is counted */
 	bool counting;
-	size_t same; /* instructions of the bad run that are as in path */
+	size_t same; /* leading instructions of the bad run that are the same as in path */
 	struct timeline_point at; /* where the window begins */
 	uint32_t thread; /* that moves there */
 	uint64_t pc; /* 0: no instruction was executed after it */
@@ -136,7 +136,7 @@ static void begin(struct finding *f, struct instrument *i, struct instrument_ins
 	instrument_here(i, x, &f->at);
 }
 
-/* Does the window begin with this instruction, or has it begun? */
+/* Has the window begun, or does it begin with this instruction? */
 static bool is_in(struct finding *f, struct instrument *i, struct instrument_insn *x)
 {
 	if (f->counting)
@@ -193,7 +193,7 @@ static int bad_begun(void *ctx, struct instrument *i, struct trace *copy, struct
 {
 	struct finding *f = ctx;
 
-	/* the source is asked for at the beginning only */
+	/* the source is needed at the beginning only */
 	return f->pc ? 0 : places_see(&f->places, i->in, copy, e);
 }
 

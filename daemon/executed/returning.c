@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "insn/insn.h"
 
-#define INSNS_MAX 2000000u /* that are looked at, of all functions */
+#define INSNS_MAX 2000000u /* instructions that are examined, of all functions */
 #define DEPTH_MAX 64u /* of calls */
 
 const char *const returning_never[] = {
@@ -100,7 +100,7 @@ static bool goes_on_after(struct returning *r, const struct insn_next *call, uns
 	return !call->target || does(r, call->target, depth + 1);
 }
 
-/* One instruction: adds what may follow. true: the function returns there, or it is not known. */
+/* Examines one instruction: adds what may follow. true: the function returns there, or that is not known. */
 static bool look(struct returning *r, struct work *w, uint64_t pc, uint32_t by, unsigned depth)
 {
 	uint8_t code[INSN_BYTES];
@@ -130,7 +130,7 @@ static bool look(struct returning *r, struct work *w, uint64_t pc, uint32_t by, 
 	return false;
 }
 
-/* One that is being looked at, further out, is taken to return. */
+/* A function that is being examined already, further out, is taken to return. */
 static bool does(struct returning *r, uint64_t pc, unsigned depth)
 {
 	struct function *f = table_add(&r->functions, pc);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * returning.h: which functions never return, as far as the bytes of the code tell: those in which no way leads to a
- * return, where a call of such a function ends a way, and so does a call of one that is known by name (exit, abort and
- * the like), through the word that a file has for it. Where it is not known where a way leads, it returns. Pure.
+ * returning.h: which functions never return, as far as the bytes of the code tell: those in which no path leads to a
+ * return. A path ends at a call of such a function, and at a call of one that is known by name (exit, abort and the
+ * like), through the word that a file has for it. If it is not known where a path leads, the function counts as
+ * returning. Pure.
  */
 #ifndef FRED_EXECUTED_RETURNING_H
 #define FRED_EXECUTED_RETURNING_H

@@ -7,7 +7,7 @@
 
 #include "base/jsonx.h"
 
-#define FULL 32768 /* bytes that are sent at once */
+#define FULL 32768 /* bytes that are sent together */
 #define U(x) ((unsigned long long)(x))
 
 void rows_flush(struct rows *r)

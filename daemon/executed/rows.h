@@ -13,9 +13,9 @@ struct rows {
 	uint64_t n;
 };
 
-/* Takes row over. */
+/* Steals row. */
 void rows_add(struct rows *r, json_t *row);
-/* What has been kept back goes out. */
+/* Sends the rows that have been held back. */
 void rows_flush(struct rows *r);
 void rows_fini(struct rows *r);
 

@@ -110,7 +110,7 @@ struct wanted {
 	struct table memory; /* of struct word */
 };
 
-/* Does it make something that is wanted? That is wanted no more. */
+/* Does the instruction make something that is wanted? Then that is no longer wanted. */
 static bool makes(const struct slice *s, const struct slice_done *d, const struct slice_access *a, struct wanted *w)
 {
 	uint64_t *regs = &w->regs[d->thread];
@@ -143,7 +143,7 @@ static void touch(struct table *w, const struct slice_done *d, const struct slic
 		change(w, &a[k], ADD);
 }
 
-/* It is in the slice: so is what led to its being executed. */
+/* The instruction is in the slice: so is the branch or call on which its execution depended. */
 static void want_control(struct slice *s, size_t k)
 {
 	if (s->control && k < s->control_cap && s->control[k] != CONTROL_NONE)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slice.h: the backward dynamic slice of what was executed: from its last instructions back, all whose results reached
- * them, through registers and memory. (Korel and Laski's dynamic slicing, on which BugNet, section 6, builds. Saving
- * and restoring registers for a caller is left out of the slice, as in DrDebug, CGO 2014.) Pure.
+ * slice.h: the backward dynamic slice of what was executed: from its last instructions back, all instructions whose
+ * results reached them, through registers and memory. (Dynamic slicing: Korel and Laski; BugNet, section 6. Saving and
+ * restoring registers for a caller is left out, as in DrDebug, CGO 2014.) Pure.
  */
 #ifndef FRED_EXECUTED_SLICE_H
 #define FRED_EXECUTED_SLICE_H
@@ -41,11 +41,12 @@ struct slice {
 	struct slice_access *accesses; /* in the same order */
 	size_t naccesses, accesses_cap;
 	uint32_t *
-		control; /* by index in done: on which it depended that it was executed (control.h); NULL: not wanted */
+		/* by index in done: the branch or call on which its execution depended (control.h); NULL: not wanted */
+		control;
 	size_t control_cap;
 	/* results */
 	uint64_t in; /* instructions of the slice */
-	uint64_t by_control; /* of them: branches and calls that no value led to */
+	uint64_t by_control; /* of them: branches and calls that are in the slice only by control dependence */
 	uint64_t words, words_in; /* of 8 bytes that were accessed, in all and by the slice */
 };
 
@@ -60,7 +61,9 @@ uint32_t slice_add_insn(struct slice *s, const struct insn_regs *r);
 void slice_add(struct slice *s, const struct slice_done *d);
 /* An access of the instruction that was added last. */
 void slice_add_access(struct slice *s, uint64_t addr, uint64_t len, bool reads, bool writes);
-/* The instruction that was added last was executed because of this one, by its index; CONTROL_NONE: of none. */
+/*
+ * The instruction that was added last was executed because of the one with this index; CONTROL_NONE: because of none.
+ */
 void slice_add_control(struct slice *s, uint32_t index);
 /* Marks the slice of the last `criterion` instructions, which are in it. */
 void slice_compute(struct slice *s, size_t criterion);

@@ -14,9 +14,9 @@
 #define REGS 64u
 #define CALLER_SAVED ~(1ull << INSN_RBX | 1ull << INSN_RBP | 0xf000ull)
 
-/* ---- who has written what each instruction read ---- */
+/* ---- which instruction has written what another one read ---- */
 
-/* Who wrote the bytes of a word last: indices in slice.done, from 1. */
+/* Which instruction wrote the bytes of a word last: indices in slice.done, from 1. */
 struct writers {
 	uint64_t key;
 	uint32_t by[WORD];
@@ -76,7 +76,7 @@ static void forget_word(struct writers *w, const struct slice_access *a)
 			w->by[b] = 0;
 }
 
-/* What is there no longer comes from an instruction. */
+/* The bytes no longer come from an instruction. */
 static void forget_memory(struct uses *u, const struct slice_access *a)
 {
 	if (a->len / WORD > u->memory.n) {
@@ -135,7 +135,7 @@ static void uses_fini(struct uses *u)
 struct walk {
 	uint32_t *distance; /* by index in done; NONE: not reached */
 	uint32_t *decisions;
-	uint32_t *queue, *later; /* later: to be reached with one decision more */
+	uint32_t *queue, *later; /* later: to be reached with one more decision */
 	size_t n, nlater;
 };
 
@@ -148,7 +148,7 @@ static void reach(struct walk *w, uint32_t k, uint32_t distance, uint32_t decisi
 	w->queue[w->n++] = k;
 }
 
-/* "mov %rsp, %rbp": who addresses variables by that has no value from there. */
+/* "mov %rsp, %rbp": an instruction that addresses variables by rbp gets no value from it. */
 static bool sets_frame(const struct slice *s, uint32_t k)
 {
 	const struct insn_regs *r = slice_is_insn(&s->done[k]) ? &s->insns[s->done[k].insn] : NULL;
@@ -194,7 +194,7 @@ static void walk_back(const struct uses *u, size_t from, struct walk *w)
 	}
 }
 
-/* ---- pairs of instructions, the one of which has given the other a value ---- */
+/* ---- pairs of instructions, of which one has given the other a value ---- */
 
 struct pair {
 	uint64_t key;
@@ -236,7 +236,7 @@ static void mark_fresh(const struct uses *u, const struct walk *w, const uint32_
 		for (uint32_t j = u->first[k]; slice_is_insn(d) && j < u->first[k + 1]; j++) {
 			const struct pair *p = table_find(&pairs, pair_key(s, u->from[j], k));
 
-			/* it had been executed before, with values from elsewhere */
+			/* the instruction was executed before, with values from elsewhere */
 			if (p && p->first == k + 1 && first_done[d->insn] < k && slice_is_insn(&s->done[u->from[j]]))
 				out->v[s->done[u->from[j]].insn].fresh = true;
 		}
@@ -246,7 +246,7 @@ static void mark_fresh(const struct uses *u, const struct walk *w, const uint32_
 
 /* ---- all of it ---- */
 
-/* The branch that led to it, in its own function or in one that called it. */
+/* The branch that led to the check, in its own function or in one that called it. */
 static size_t branch_of(const struct slice *s, size_t check)
 {
 	for (size_t k = check; k < s->control_cap && s->control[k] != CONTROL_NONE; k = s->control[k]) {

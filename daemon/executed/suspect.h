@@ -15,16 +15,14 @@
 /* Of an instruction of the slice. */
 struct suspect_insn {
 	uint64_t executed; /* times in all */
-	uint32_t
-		last; /* the index in slice.done of its last execution that is in the slice; 0: none, it is not in it */
-	uint32_t decisions; /* between it and the check: at least so many branches and calls that led to where it went
-			       on ... */
-	uint32_t distance; /* ... and, with so many, so many values */
+	uint32_t last; /* the index in slice.done of its last execution that is in the slice; 0: none */
+	uint32_t decisions; /* the least number of decisions (branches and calls) between it and the check ... */
+	uint32_t distance; /* ... and, with that many, the least number of values */
 	uint32_t in; /* executions in the slice */
 	bool fresh; /* in the slice, it got a value from an instruction that had not given it one before */
-	bool counts; /* it adds to its own result of the time before */
-	bool decides; /* others were executed because of it */
-	uint32_t passed; /* slices of passed checks that it is in */
+	bool counts; /* it adds to its own former result */
+	bool decides; /* other instructions were executed because of it */
+	uint32_t passed; /* how many slices of passed checks it is in */
 };
 
 struct suspects {
@@ -33,11 +31,11 @@ struct suspects {
 	unsigned passed; /* earlier executions of the check */
 };
 
-#define SUSPECT_PASSED 64u /* earlier executions that are looked at: the last ones */
+#define SUSPECT_PASSED 64u /* earlier executions that are examined: the last ones */
 
 /*
- * check: the index in s->done of what the failed check has led to, as a call of abort. s->control is needed. false:
- * nothing of it is known.
+ * check: the index in s->done of the instruction that the failed check has led to, such as a call of abort. s->control
+ * is needed. false: nothing is known about it.
  */
 bool suspects_find(const struct slice *s, size_t check, struct suspects *out);
 void suspects_fini(struct suspects *s);

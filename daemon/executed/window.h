@@ -21,8 +21,10 @@ int window_init(struct exec_window *w, struct nav *nav, const char *from, const 
  * counted.
  */
 int window_begun(struct exec_window *w, const struct instrument *i, struct err *e);
-/* For each instruction, in order. The window begins with the instruction that `from` is in front of, and ends before
- * that of `to`. */
+/*
+ * For each instruction, in order. The window begins with the instruction at position `from`, and ends before the one at
+ * `to`.
+ */
 enum window_side window_side(struct exec_window *w, const struct instrument *i, const struct instrument_insn *x);
 /* To be called after the last segment. ERR_USAGE: a position of the window was not reached. */
 int window_over(const struct exec_window *w, struct err *e);

@@ -103,13 +103,13 @@ static void add(struct atomics *a, const struct token *k)
 		strv_addf(&a->names, "%.*s", (int)k->n, k->s);
 }
 
-/* A function, or a macro of a library, that is atomic by its name. */
+/* Is it a function, or a macro of a library, that is atomic by its name? */
 static bool is_call(const struct token *k)
 {
 	return k->word && (begins(k, "__sync_") || memmem(k->s, k->n, "atomic_", 7) != NULL);
 }
 
-/* atomic_int, but not atomic_load: what C11 7.17.6 lists, and atomic_flag. */
+/* A type such as atomic_int, but not a function such as atomic_load: those that C11 7.17.6 lists, and atomic_flag. */
 static bool is_type(const struct token *k)
 {
 	static const char *const ends[] = {"bool", "char", "schar", "uchar", "short",  "ushort", "int",
@@ -129,7 +129,7 @@ static bool is_type(const struct token *k)
 	return false;
 }
 
-/* `atomic<`, of which the parameters are skipped. */
+/* `atomic<`: skips its parameters. */
 static bool is_template(const struct token *k, struct scan *t)
 {
 	struct scan ahead = *t;
@@ -148,7 +148,7 @@ static bool is_template(const struct token *k, struct scan *t)
 	return true;
 }
 
-/* After a type: what is declared of it, up to the end of the declaration. */
+/* After a type: adds the names that are declared with it, up to the end of the declaration. */
 static void declared(struct atomics *a, struct scan *t)
 {
 	struct token was = {0}, k;
@@ -166,7 +166,7 @@ static void declared(struct atomics *a, struct scan *t)
 		deep += is(&k, "(") || is(&k, "{") || is(&k, "[")   ? 1
 			: is(&k, ")") || is(&k, "}") || is(&k, "]") ? -1
 								    : 0;
-		if (deep < 0) /* of a function's parameter */
+		if (deep < 0) /* the end of a function's parameter */
 			return;
 	}
 	if (was.word && inside <= 0 && is(&k, ";"))
@@ -206,14 +206,14 @@ void atomics_scan(struct atomics *a, const char *text, size_t len)
 {
 	size_t n;
 
-	/* a macro may use one that comes later */
+	/* a macro may use one that is defined later */
 	do {
 		n = a->names.n;
 		scan_once(a, text, len);
 	} while (a->names.n != n);
 }
 
-/* After the name of a function or macro: do its arguments name this? */
+/* After the name of a function or macro: is the variable among its arguments? */
 static bool gives(struct scan t, const char *variable)
 {
 	struct token k = next(&t);
@@ -226,7 +226,7 @@ static bool gives(struct scan t, const char *variable)
 			return true;
 		deep += is(&k, "(") ? 1 : is(&k, ")") ? -1 : 0;
 	}
-	return deep > 0; /* it goes on in another line */
+	return deep > 0; /* the arguments go on in another line */
 }
 
 /* ---- objects ---- */
@@ -242,7 +242,7 @@ static bool is_object(const struct token *k, const struct atomics *a, const stru
 struct object_names {
 	struct token name[OBJECT_NAMES];
 	size_t n; /* 0: none, or it begins with something else */
-	bool member; /* a name that comes now is a member's */
+	bool member; /* the next name is a member's */
 };
 
 struct naming {
@@ -270,7 +270,7 @@ static void follow(struct naming *c, const struct token *k, const struct token *
 	} else if (is(k, ".") || (is(k, ">") && is(was, "-"))) {
 		x->member = true;
 	} else if (!is(k, "-")) {
-		/* what a scope is named for is not looked up */
+		/* names of a scope are not looked up */
 		*x = (struct object_names){.member = is(k, ":")};
 	}
 }
@@ -301,7 +301,7 @@ bool atomics_line(const struct atomics *a, const struct atomics *b, const char *
 	return false;
 }
 
-/* Functions of C, and of GCC, whose last argument is the order. */
+/* Is it a function of C, or of GCC, whose last argument is the order? */
 static bool has_order(const struct token *k)
 {
 	static const char explicit[] = "_explicit";
@@ -312,7 +312,7 @@ static bool has_order(const struct token *k)
 	       is(k, "__atomic_load_n") || is(k, "__atomic_store_n") || is(k, "__atomic_exchange_n");
 }
 
-/* After `memory_order`: is it the one that C++20 writes memory_order::relaxed? Goes behind it. */
+/* After `memory_order`: is this memory_order::relaxed, as in C++20? Then moves past it. */
 static bool is_scoped_relaxed(struct scan *t)
 {
 	struct token k = next(t);
@@ -327,8 +327,8 @@ static bool is_scoped_relaxed(struct scan *t)
 }
 
 /*
- * After the name of a function with so many orders: are they all relaxed, and is at most one object atomic, with those
- * before the name? Goes behind its arguments.
+ * After the name of a function with that many orders: are all of them relaxed, and is at most one object atomic,
+ * including those before the name? Moves past the arguments.
  */
 static bool is_relaxed(struct scan *t, unsigned orders, unsigned objects, const struct atomics *a,
 		       const struct atomics *b)
@@ -353,7 +353,7 @@ static bool is_relaxed(struct scan *t, unsigned orders, unsigned objects, const 
 	return !deep && relaxed == orders;
 }
 
-/* A function of std::atomic whose last argument is the order. */
+/* Is it a function of std::atomic whose last argument is the order? */
 static bool is_method(const struct token *k)
 {
 	static const char *const names[] = {"load", "store", "exchange", "test_and_set", "clear", "test"};
@@ -364,7 +364,10 @@ static bool is_method(const struct token *k)
 	return begins(k, "fetch_") || begins(k, "compare_exchange_");
 }
 
-/* After an object, or the name of an array of them: goes behind the name of such a function, if one is called of it. */
+/*
+ * After an object, or the name of an array of objects: if such a function is called for it, moves past the function's
+ * name.
+ */
 static bool calls_method(struct scan *t, struct token *method, const struct atomics *a, const struct atomics *b)
 {
 	struct scan ahead = *t;
@@ -399,7 +402,7 @@ bool atomics_relaxed(const struct atomics *a, const struct atomics *b, const cha
 		bool object = is_object(&k, a, b);
 
 		if ((k.word && has_order(&k)) || (object && calls_method(&t, &k, a, b))) {
-			/* the other one is of a comparison that fails */
+			/* the second order is for a failing comparison */
 			unsigned orders = memmem(k.s, k.n, "compare_exchange", 16) ? 2 : 1;
 
 			if (found || !is_relaxed(&t, orders, object, a, b))

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-#define PAST_MAX 65536u /* that a thread keeps; then the older half goes */
+#define PAST_MAX 65536u /* entries that a thread keeps; when there are more, the older half is dropped */
 
 void detect_init(struct detect *d, const struct detect_ops *ops, void *ctx)
 {
@@ -45,7 +45,7 @@ static void drop_old(struct detect_thread *t)
 	t->npast -= half;
 }
 
-/* From its clock of now on it knows what it knows now. */
+/* Notes what the thread knows from its present clock on. */
 static void keep(struct detect_thread *t, uint32_t thread)
 {
 	uint64_t clock = vclock_get(&t->now, thread);
@@ -94,7 +94,7 @@ const struct vclock *detect_now(struct detect *d, uint32_t thread)
 	return &of(d, thread)->now;
 }
 
-/* What is known at this clock is not to be relied upon any more. */
+/* What was known at this clock must not be relied on any more. */
 static void renewed(struct detect *d)
 {
 	if (!(++d->renewals % DETECT_RENEWALS)) {
@@ -144,7 +144,7 @@ void detect_knew(const struct detect *d, uint32_t thread, uint64_t clock, struct
 		else
 			hi = mid;
 	}
-	/* older than what is kept: what it knew last before it was forgotten would be more, so this may be too much */
+	/* older than what is kept: this may be too much, but less would miss what the thread knew */
 	vclock_copy(out, &t->past[lo ? lo - 1 : 0].knew);
 	vclock_set(out, thread, clock);
 }
@@ -159,10 +159,10 @@ struct now {
 	unsigned len;
 	uint64_t var; /* of those bytes, the ones that are looked at */
 	unsigned var_len;
-	bool renews; /* the thread's next accesses are later than this one */
+	bool renews; /* the thread's next accesses get a later clock than this one */
 };
 
-/* The earlier access is not known to the thread. */
+/* The thread does not know of the earlier access: asks what the pair is. */
 static void unordered(struct now *n, const struct shadow_mark *m, bool wrote)
 {
 	struct detect_access was = {.thread = epoch_thread(m->epoch),
@@ -182,11 +182,11 @@ static void unordered(struct now *n, const struct shadow_mark *m, bool wrote)
 	}
 	if (!wrote)
 		return;
-	/* the next load of it may be one that orders: it is not one that is known */
+	/* the next load may be one that orders, so it does not count as known */
 	n->renews |= is == DETECT_RELAXED;
 	if (is == DETECT_RELAXED)
 		return;
-	/* an access that only writes learns nothing; but a thread that reads both sees that it came later */
+	/* an access that only writes learns nothing; but a thread that reads both sees that it was later */
 	detect_knew(n->d, was.thread, was.clock, &knew);
 	detect_acquire(n->d, n->a.thread, &knew);
 	vclock_fini(&knew);
@@ -269,7 +269,7 @@ static bool known(const struct shadow_var *v, uint64_t epoch, bool writes)
 	return writes ? v->w.epoch == epoch && !v->r.epoch : v->w.epoch == epoch || v->r.epoch == epoch;
 }
 
-/* As the shadow says; in one piece. */
+/* As detect_is_known, by the shadow, for one piece. */
 static bool is_known(struct detect *d, uint64_t epoch, uint64_t addr, uint64_t len, bool writes)
 {
 	unsigned from = addr % 8, n;
@@ -280,7 +280,7 @@ static bool is_known(struct detect *d, uint64_t epoch, uint64_t addr, uint64_t l
 		return false;
 	v = shadow_peek(&d->shadow, *cell, from, (unsigned)len, &n);
 	if (!v) {
-		/* divided in larger pieces: known if all of those are */
+		/* divided into larger pieces: known if all of these are */
 		v = shadow_all(&d->shadow, *cell, &n);
 		if (n == 2 && from + len <= 4)
 			n = 1;
@@ -291,8 +291,10 @@ static bool is_known(struct detect *d, uint64_t epoch, uint64_t addr, uint64_t l
 	return true;
 }
 
-/* What is known at an epoch stays so: another thread's access comes at an epoch of its own, after which this thread's
- * is another one. */
+/*
+ * What is known at an epoch stays known: another thread's access comes at an epoch of that thread, after which this
+ * thread has another epoch.
+ */
 bool detect_is_known(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes)
 {
 	uint64_t access, *r;
@@ -324,7 +326,7 @@ static void piece(struct now *n, uint32_t *cell)
 		else
 			on_read(n, &v[i]);
 	}
-	/* all of the 8 bytes were written at once: what was different is over */
+	/* all 8 bytes were written at once, so differences between them are gone */
 	if (count > 1 && n->len == 8 && n->a.writes)
 		shadow_unite(&n->d->shadow, cell);
 }

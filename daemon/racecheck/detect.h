@@ -23,7 +23,7 @@ struct detect_access {
 	uint64_t addr, len; /* of the earlier one: the bytes that the later one accesses, too */
 };
 
-/* What two accesses are that would race. */
+/* What a pair of accesses is that would race. */
 enum detect_pair {
 	DETECT_RACE,
 	DETECT_ATOMIC, /* both are atomic operations */
@@ -35,24 +35,24 @@ struct detect_ops {
 	void (*race)(void *ctx, const struct detect_access *earlier, const struct detect_access *later);
 };
 
-/* What a thread knew from this clock of its own on. */
+/* What a thread knew from this value of its own clock on. */
 struct detect_past {
 	uint64_t clock;
 	struct vclock knew;
 };
 
 struct detect_thread {
-	struct vclock now; /* its own clock included; empty: the thread has done nothing */
+	struct vclock now; /* with its own clock; empty: the thread has done nothing */
 	struct detect_past *past; /* rising */
 	size_t npast, cpast;
 };
 
 /*
- * Accesses that change nothing, since the thread has made the same one at the same clock: a word for each, made of the
- * address, the length, the direction and the lowest bits of `renewals`, at that time.
+ * Accesses that change nothing, since the thread has made the same one at the same clock: one word each, made of the
+ * address, the length, the direction and the lowest bits of `renewals` at that time.
  */
 #define DETECT_RECENT 4096u /* a power of two */
-#define DETECT_RENEWALS 4096u /* after so many, all are forgotten */
+#define DETECT_RENEWALS 4096u /* after this many, all are forgotten */
 #define DETECT_ADDR_BITS 47
 
 struct detect {
@@ -63,8 +63,7 @@ struct detect {
 	uint32_t nthreads;
 	uint64_t checked; /* pieces of memory that were looked at */
 	uint32_t last; /* the thread that was asked about last */
-	uint64_t renewals; /* how often memory was renewed or freed, a clock went on, or another thread was asked about
-			    */
+	uint64_t renewals; /* how often memory was renewed or freed, a clock advanced, or another thread was examined */
 	uint64_t recent[DETECT_RECENT];
 };
 
@@ -74,19 +73,19 @@ void detect_fini(struct detect *d);
 uint64_t detect_clock(struct detect *d, uint32_t thread);
 /* What the thread knows now. Valid up to the next call. */
 const struct vclock *detect_now(struct detect *d, uint32_t thread);
-/* What the thread does from here on is later than what it did: to be called after each release. */
+/* Advances the thread's clock: what it does from now on is later than what it did. To be called after each release. */
 void detect_tick(struct detect *d, uint32_t thread);
 void detect_acquire(struct detect *d, uint32_t thread, const struct vclock *from);
-/* Adds what the thread knows to a clock, and ticks. */
+/* Joins the thread's clock into *to, and advances it. */
 void detect_release(struct detect *d, uint32_t thread, struct vclock *to);
 /* What the thread knew when its own clock had this value. */
 void detect_knew(const struct detect *d, uint32_t thread, uint64_t clock, struct vclock *out);
 
-/* Would detect_access change nothing, for an earlier access of the same time was no less? Quick. */
+/* Would detect_access change nothing, since an earlier access at the same clock was no less? Quick. */
 bool detect_is_known(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes);
 void detect_access(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes, uint32_t site,
 		   uint32_t hits);
-/* As a write, but only to what was accessed before: the memory is freed. */
+/* As a write, but only to bytes that were accessed before: the memory is freed. */
 void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, uint32_t site, uint32_t hits);
 /* This memory is allocated anew: earlier accesses to it no longer count. */
 void detect_renew(struct detect *d, uint64_t addr, uint64_t len);

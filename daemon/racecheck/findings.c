@@ -39,7 +39,7 @@ static struct race *find(const struct racecheck *r, uint64_t a, uint64_t b)
 
 /* ---- where ---- */
 
-/* The event after which a thread was when its clock was that. */
+/* The event after which the thread was when its clock had this value. */
 static uint64_t event_at(const struct racecheck *r, uint32_t thread, uint64_t clock)
 {
 	const struct race_thread *t = &r->threads[thread];
@@ -96,7 +96,7 @@ static bool is_on_stack(const struct racecheck *r, uint32_t thread, uint64_t add
 	return s->n && addr + 4096 >= s->sp && addr <= s->v[0].sp + 4096;
 }
 
-/* Whose stack it is; 0: nobody's. */
+/* The thread whose stack it is on; 0: none. */
 static uint32_t owner_of(const struct racecheck *r, uint64_t addr)
 {
 	uint64_t at = addr - SHIM_STACK_ADDR;
@@ -106,7 +106,7 @@ static uint32_t owner_of(const struct racecheck *r, uint64_t addr)
 	return is_on_stack(r, 1, addr) ? 1 : 0;
 }
 
-/* The local variable of a frame of that thread that is there now. */
+/* Names the local variable of a frame of that thread that is at the address now. */
 static void name_local(struct racecheck *r, struct race *f)
 {
 	const struct instrument_stack *s = &r->i.stacks[f->owner];
@@ -119,7 +119,7 @@ static void name_local(struct racecheck *r, struct race *f)
 		if (f->addr >= cfa)
 			continue;
 		if (k + 1 == s->n)
-			return; /* of the function that moves: it is not known where in it */
+			return; /* the innermost function: its PC is not known */
 		pc = s->v[k + 1].pc;
 		m = modules_at(&r->rules.modules, r->i.t->pid, pc);
 		if (m)

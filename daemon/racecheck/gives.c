@@ -2,7 +2,7 @@
 /* gives.c: see gives.h. */
 #include "racecheck/gives.h"
 
-/* Those with a result of several blocks count as well: all that they allocate and do not free is the caller's. */
+/* Functions that return several blocks count as well: all that they allocate and do not free is the caller's. */
 static const char *const names[] = {
 	"strdup",	   "__strdup",
 	"strndup",	   "__strndup",

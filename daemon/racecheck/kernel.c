@@ -24,7 +24,7 @@ void kernel_fini(struct kernel *c)
 	*c = (struct kernel){0};
 }
 
-/* nr, arguments, and a check after them. */
+/* The operands are the number, the arguments, and a checksum after them. */
 static uint64_t arg(const struct rlog_rec *rec, unsigned i)
 {
 	return i + 2u < rec->nops ? rec->op[i + 1] : 0;
@@ -45,13 +45,13 @@ static void name_fd(struct kernel *c, uint64_t fd, uint32_t object)
 
 enum call_how {
 	CALL_NONE = 0,
-	CALL_WRITES, /* to what its first argument leads to: before the call */
-	CALL_READS, /* from there: after it */
+	CALL_WRITES, /* writes to what its first argument refers to: before the call */
+	CALL_READS, /* reads from that: after it */
 	CALL_BOTH,
-	CALL_SENDS_1, /* a signal; which argument has its number */
+	CALL_SENDS_1, /* sends a signal, whose number is in this argument */
 	CALL_SENDS_2,
 	CALL_TIMER,
-	CALL_TAKES, /* a signal, which is the result */
+	CALL_TAKES, /* takes a signal, which is the result */
 	CALL_FUTEX,
 	CALL_PAIR, /* two descriptors, the last bytes of what it writes */
 	CALL_SOCKET, /* a descriptor, the result */

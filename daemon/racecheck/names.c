@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 
-#define DEEP 32 /* fields in fields */
+#define DEEP 32 /* fields nested in fields */
 
 void name_fini(struct name *n)
 {
@@ -35,7 +35,7 @@ static bool is_std_atomic(Dwarf_Die *type)
 	       (str_starts(name, "atomic<") || str_starts(name, "__atomic_base<") || !strcmp(name, "atomic_flag"));
 }
 
-/* Without typedefs and qualifiers. */
+/* Removes typedefs and qualifiers. */
 static bool peel(Dwarf_Die *type, bool *atomic)
 {
 	for (int i = 0; i < DEEP; i++) {
@@ -62,7 +62,7 @@ static uint64_t member_offset(Dwarf_Die *die)
 	return off;
 }
 
-/* The member that holds this offset; base classes are members, too. */
+/* The member at this offset; base classes are members, too. */
 static bool member_at(Dwarf_Die *type, uint64_t off, Dwarf_Die *member)
 {
 	Dwarf_Die die, t;
@@ -86,7 +86,7 @@ static bool member_at(Dwarf_Die *type, uint64_t off, Dwarf_Die *member)
 	return false;
 }
 
-/* Elements of the array's outermost dimension; 0: not known. bytes: of all. */
+/* The size of an element of the array's outermost dimension; 0: not known. */
 static uint64_t element_bytes(Dwarf_Die *array, Dwarf_Die *element)
 {
 	Dwarf_Word size;
@@ -100,7 +100,7 @@ static void append(struct name *out, const char *dot, const char *name)
 	str_set(&out->variable, "%s", name);
 }
 
-/* Into the type, to what stands at this offset. */
+/* Goes down into the type, to the member at this offset. */
 static void descend(struct name *out, Dwarf_Die *type, uint64_t off)
 {
 	for (int i = 0; i < DEEP && peel(type, &out->atomic); i++) {
@@ -170,7 +170,7 @@ bool name_of_static(struct code_file *m, uint64_t addr, struct name *out)
 	symbol = dwfl_module_addrinfo(m->mod, addr, &off, &sym, NULL, NULL, NULL);
 	if (!symbol || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || off >= sym.st_size)
 		return false;
-	/* of what compilers make, no line of source has the name */
+	/* names that compilers make are in no line of source */
 	*out = (struct name){.variable = strchr(symbol, '.') || str_starts(symbol, "_Z") ? NULL : xstrdup(symbol)};
 	out->text = off ? str_fmt("%s+%llu", symbol, (unsigned long long)off) : xstrdup(symbol);
 	return true;
@@ -217,7 +217,7 @@ static bool search(Dwarf_Die *parent, const struct frame *f)
 	return false;
 }
 
-/* Its places are counted from the CFA: what GCC and clang do, but for clang's frames by rbp. */
+/* Are the frame's locations relative to the CFA? So they are with GCC and clang, except for clang's frames by rbp. */
 static bool counts_from_cfa(Dwarf_Die *function, int64_t *off)
 {
 	Dwarf_Attribute a;
@@ -254,7 +254,9 @@ bool name_of_local(struct code_file *m, uint64_t pc, uint64_t cfa, uint64_t addr
 
 /* ---- what a line of source names ---- */
 
-/* Without pointers, arrays, references and qualifiers; *atomic: some type on the way is, by its kind or its name. */
+/*
+ * Removes pointers, arrays, references and qualifiers; *atomic: a type on the way is atomic, by its kind or its name.
+ */
 static bool strip(Dwarf_Die *type, bool *atomic)
 {
 	for (int i = 0; i < DEEP; i++) {
@@ -295,7 +297,10 @@ static bool member_type(Dwarf_Die *type, const char *name, int deep, Dwarf_Die *
 	return false;
 }
 
-/* Of a variable that code in these scopes, the innermost first, names; a member of C++'s `this` needs no `this->`. */
+/*
+ * The type of a variable that code in these scopes, the innermost first, refers to by this name; members of C++'s
+ * `this` need no `this->`.
+ */
 static bool variable_type(Dwarf_Die *scopes, int n, const char *name, Dwarf_Die *type)
 {
 	Dwarf_Die var, self;
@@ -310,7 +315,7 @@ static bool variable_type(Dwarf_Die *scopes, int n, const char *name, Dwarf_Die 
 	return at >= 0 && type_of(&var, type);
 }
 
-/* Older versions of DWARF, of which it is the fifth that has a tag for _Atomic. */
+/* Does the debug information tell of _Atomic? Only since DWARF 5 is there a tag for it. */
 static bool tells_atomic(Dwarf_Die *unit)
 {
 	Dwarf_Half version;

@@ -7,7 +7,8 @@
 
 struct name {
 	char *text; /* "ledger.balance", "here[2]"; malloc'd; NULL: it has none */
-	char *variable; /* the last name of it, which a line of source has that means it; malloc'd; NULL: not known */
+	/* the last name in it, which a line of source that means it contains; malloc'd; NULL: not known */
+	char *variable;
 	char *type; /* NULL: without a name; malloc'd */
 	bool atomic; /* declared _Atomic, or std::atomic */
 };

@@ -23,7 +23,7 @@ struct check {
 	struct racecheck r;
 	struct moment_describer moments;
 	uint64_t reached; /* the event up to which it was checked */
-	char *diverged; /* the replay got no further: why; NULL: it did */
+	char *diverged; /* why the replay got no further; NULL: it reached the end */
 };
 
 #define U(x) ((unsigned long long)(x))
@@ -156,7 +156,7 @@ static json_t *result_of(struct check *c, double since)
 
 /* ---- the way ---- */
 
-/* A program with races may go another way in a replay: what was found up to there holds. */
+/* A replay of a program with races may diverge: what was found up to there is valid. */
 static int diverged(struct check *c, struct err *e)
 {
 	if (e->kind != ERR_INTERNAL || !c->r.i.event)
@@ -166,7 +166,7 @@ static int diverged(struct check *c, struct err *e)
 	return 0;
 }
 
-/* The last one that a finding has: the process has been there. */
+/* The last event of all findings: the process has been there. */
 static uint64_t last_event(const struct check *c)
 {
 	uint64_t last = 0;
@@ -192,7 +192,7 @@ static int look(struct check *c, struct err *e)
 		return -1;
 	if (!c->r.n)
 		return 0;
-	/* what the other order would have changed is not known then */
+	/* if this fails, it is not known what the other order would have changed */
 	values_compare(&c->r, &c->nav, &ignored);
 	if (nav_goto(&c->nav, c->diverged ? last_event(c) : total, e))
 		return -1;

@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "rlog/replay.h"
 
-#define OWNED_MAX (1u << 20) /* bytes of a block of libc's */
+#define OWNED_MAX (1u << 20) /* bytes of a block that libc has for itself */
 #define GUARD_BYTES 1
 #define BND_PREFIX 0xf2
 
@@ -93,7 +93,7 @@ static bool is_owned(struct racecheck *r, uint64_t addr)
 	return blocks_is_heap(addr) && is_marked(&r->owned, addr);
 }
 
-/* A function of the C++ library's atomics calls another one at most. */
+/* A function of the C++ library's atomics calls at most one other. */
 #define CALLS_AROUND 3
 static bool is_relaxed_site(struct racecheck *r, struct race_site *s)
 {
@@ -107,7 +107,7 @@ static bool is_relaxed_site(struct racecheck *r, struct race_site *s)
 	return s->relaxed > 1;
 }
 
-/* What a library's function, or the kernel, accesses: is it for the program? */
+/* A library's function, or the kernel, accesses it: is that for the program? */
 static bool is_for_program(struct racecheck *r, uint64_t addr)
 {
 	const struct instrument_frame *f = r->i.stack->n ? &r->i.stack->v[r->i.stack->n - 1] : NULL;
@@ -147,10 +147,10 @@ static void on_jump(struct racecheck *r, const struct instrument_access *a)
 	if (x->mark & MARK_COPIES)
 		r->threads[r->i.thread].copying = r->i.stack->n + x->shape.call;
 	else if (x->shape.call && r->threads[r->i.thread].copying == r->i.stack->n + 1)
-		r->threads[r->i.thread].copying = 0; /* of a call before it from there */
+		r->threads[r->i.thread].copying = 0; /* from a call before it at the same depth */
 }
 
-/* Does an instruction of the C library read more than what it is asked for? */
+/* Does an instruction of the C library read more than the function is asked for? */
 static bool is_inexact(const struct racecheck *r, const struct instrument_access *a)
 {
 	return a->insn->shape.vector && !a->writes && r->threads[r->i.thread].copying != r->i.stack->n;
@@ -170,7 +170,7 @@ static void one_way(struct racecheck *r, const struct instrument_access *a, bool
 		return;
 	site = racecheck_site(r, a, in_program, &hits);
 	detect_access(&r->detect, thread, a->addr, a->len, writes, site, hits);
-	/* a thread that reads what the release wrote does not know what comes after the release */
+	/* a thread that reads what the release wrote does not know of what comes after the release */
 	if (!releases)
 		return;
 	detect_tick(&r->detect, thread);
@@ -185,7 +185,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 
 	if (i->report.filter == REPORT_NEW)
 		racecheck_see(r, a, mark == MARK_PROGRAM);
-	/* after lost entries it is not known what orders threads, up to the next copy: begun() */
+	/* after lost entries, it is not known what orders threads, up to the next copy: begun() */
 	if (!r->many || is_recorders(a->addr) || !instrument_has_hits(i))
 		return;
 	if (mark == MARK_NONE || (mark == MARK_RUNTIME && (is_inexact(r, a) || !is_for_program(r, a->addr))))
@@ -233,7 +233,7 @@ static void soon(void *ctx, uint64_t addr, bool far)
 		shadow_prefetch(&r->detect.shadow, addr, far);
 }
 
-/* ---- what detect.h asks ---- */
+/* ---- answers for detect.h ---- */
 
 static enum rules_atomic atomic_site(struct racecheck *r, uint32_t site, uint64_t addr)
 {
@@ -245,16 +245,16 @@ static enum rules_atomic atomic_site(struct racecheck *r, uint32_t site, uint64_
 		return RULES_PLAIN;
 	if (!s->atomic)
 		s->atomic = (uint8_t)(rules_atomic(&r->rules, r->i.t->pid, s->pc, addr) + 1);
-	/* libgomp changes the state of a barrier under its own lock, and others load it without that */
+	/* libgomp changes the state of a barrier under its own lock, and other threads load it without */
 	if (s->modifies && s->atomic - 1 != RULES_TRUSTED)
 		return RULES_PLAIN;
 	return (enum rules_atomic)(s->atomic - 1);
 }
 
 /*
- * Does the later access learn nothing from what the earlier one wrote? A relaxed load does not. A relaxed write says
- * nothing by itself, but goes on with what was released to the object before, by whom ever, which a relaxed change of
- * it learns, too, for others that come after it.
+ * Does the later access learn nothing from the earlier one's write? A relaxed load does not. A relaxed write passes
+ * nothing on by itself, but does pass on what was released to the object before, by any thread; a relaxed change learns
+ * that as well, for later ones.
  */
 static bool is_relaxed(struct racecheck *r, const struct detect_access *earlier, const struct detect_access *later)
 {
@@ -271,7 +271,7 @@ static enum detect_pair atomic(void *ctx, const struct detect_access *earlier, c
 	struct racecheck *r = ctx;
 	enum rules_atomic a, b;
 
-	/* compilers make them, and a load of it is one that acquires */
+	/* compilers generate these, and a load of such a guard acquires */
 	if (r->sites[earlier->site].kind == RACE_GUARD || r->sites[later->site].kind == RACE_GUARD)
 		return DETECT_ATOMIC;
 	a = atomic_site(r, earlier->site, earlier->addr);
@@ -303,7 +303,7 @@ static struct moment here(struct racecheck *r)
 	return d;
 }
 
-/* Has a library called malloc, for itself? */
+/* A library has called malloc: is the block for the library itself? */
 static void own(struct racecheck *r, uint64_t at, uint64_t len)
 {
 	const struct instrument_stack *s = r->i.stack;
@@ -372,7 +372,7 @@ static void on_sync(void *ctx, struct instrument *i, unsigned kind, uint64_t obj
 	struct racecheck *r = ctx;
 	struct race_site s = {.kind = RACE_GUARD, .code = r->i.code.now};
 
-	/* the byte that says so is read without a call from then on */
+	/* from then on, the byte that tells so is read without a call */
 	if (kind == RLOG_ONCE_DONE)
 		detect_access(&r->detect, i->thread, object, GUARD_BYTES, true, racecheck_site_number(r, &s), 0);
 	syncs_event(&r->syncs, i->thread, kind, object, (int64_t)value);
@@ -387,7 +387,7 @@ static void calls_back(void *ctx, struct instrument *i)
 	syncs_calls_back(&r->syncs, i->thread);
 }
 
-/* What was known is of no use in a child of fork, which has one thread. */
+/* Forgets everything: a child of fork has one thread. */
 static void forget(struct racecheck *r)
 {
 	static const struct detect_ops ops = {.atomic = atomic, .race = race};
@@ -453,7 +453,7 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 	return 0;
 }
 
-/* Of a thread that begins: a stack that it has not from the recorder may have been that of another one. */
+/* For a new thread: a stack that the recorder did not allocate may have been another thread's. */
 static void renew_stack(struct racecheck *r)
 {
 	struct mapping v;

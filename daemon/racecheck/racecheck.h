@@ -17,7 +17,7 @@
 #include "racecheck/rules.h"
 #include "racecheck/syncs.h"
 
-/* What makes accesses. */
+/* An instruction or call that makes accesses. */
 struct race_site {
 	uint32_t path; /* the calls around it */
 	enum race_site_kind {
@@ -27,8 +27,9 @@ struct race_site {
 		RACE_KERNEL
 	} kind; /* GUARD: of a C++ static variable, by libstdc++ */
 	uint64_t pc; /* of the access; FREE, KERNEL: of the call of free, or of what made the system call */
-	uint64_t shown; /* in the program: that, or the call that led to it */
-	bool locked, modifies, wide; /* the instruction: with a lock prefix, or xchg; reads and writes; over 16 bytes */
+	uint64_t shown; /* the PC that is shown: of the access, or of the call in the program that led to it */
+	/* of the instruction: it has a lock prefix or is xchg; it reads and writes; it accesses more than 16 bytes */
+	bool locked, modifies, wide;
 	uint32_t code; /* the state of the code (instrument/code.h) */
 	uint8_t atomic; /* enum rules_atomic + 1; 0: not asked yet */
 	uint8_t relaxed; /* is it a relaxed operation, + 1; 0: not asked yet */
@@ -56,19 +57,19 @@ struct race {
 	uint32_t owner; /* STACK: the thread */
 	bool guessed; /* both are plain loads or stores without known source: they may be atomic operations */
 	enum race_changes changes; /* op_races.c */
-	uint64_t key[2]; /* the statements */
+	uint64_t key[2]; /* numbers of the two statements */
 };
 
 /* Of a thread. */
 struct race_thread {
-	uint32_t *path; /* by depth of the stack: the calls up to there */
+	uint32_t *path; /* by depth of the stack: number of the path of calls up to there */
 	size_t cap;
 	struct race_time {
 		uint64_t clock, event;
-	} * times; /* from this clock of its own on it was after this event */
+	} * times; /* from this value of its own clock on, the thread was after this event */
 	size_t ntimes, ctimes;
 	bool starts; /* it has not done anything yet */
-	bool in_call; /* of the kernel, whose end is yet to come */
+	bool in_call; /* in a system call that has not returned */
 	uint64_t call; /* the event */
 	size_t copying; /* the depth of the stack in the call of a function that copies memory; 0: none */
 };
@@ -90,7 +91,7 @@ struct racecheck {
 	struct timeline *tl; /* borrowed */
 	struct imports imports; /* functions that copy memory */
 	struct gives gives;
-	struct shadow owned; /* of the heap: which words libc has for itself */
+	struct shadow owned; /* words of the heap that libc has for itself */
 	struct shadow released; /* which bytes were written by an atomic operation that is not relaxed */
 	uint32_t process; /* whose log the last event was in */
 	bool many; /* there has been a second thread */
@@ -105,17 +106,19 @@ void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline 
 void racecheck_fini(struct racecheck *r);
 int racecheck_run(struct racecheck *r, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
 
-/* instrument_insn.mark: whose it is; STORES: an atomic store without a lock prefix; COPIES: calls a function that
- * copies memory. */
+/*
+ * Bits of instrument_insn.mark: whose code it is; STORES: it is an atomic store without a lock prefix; COPIES: it calls
+ * a function that copies memory.
+ */
 enum {
 	MARK_PROGRAM = 1,
 	MARK_RUNTIME,
 	MARK_NONE,
 	MARK_WHOSE = 3,
-	MARK_ASKED = 4, /* whether it STORES, or COPIES */
+	MARK_ASKED = 4, /* it is known whether it STORES, or COPIES */
 	MARK_STORES = 8,
 	MARK_COPIES = 16,
-	MARK_SORTED = 128, /* what is_sorted asks is known */
+	MARK_SORTED = 128, /* it is known what is_sorted asks */
 	MARK_EACH = 256, /* of a load: it may be an atomic one, in a program with relaxed ones */
 	MARK_MET = 512 /* its accesses have been told */
 };
@@ -129,18 +132,21 @@ bool racecheck_is_program(struct racecheck *r, uint64_t pc);
 const struct instrument_frame *racecheck_call(struct racecheck *r);
 void racecheck_more_sites(struct racecheck *r);
 uint32_t racecheck_site_number(struct racecheck *r, const struct race_site *s);
-/* The site of an access; *hits: of what is shown of it, 0: that was not in this segment, or they are not known. */
+/*
+ * The site of an access; *hits: passes of the address that is shown; 0: that was not in this segment, or they are not
+ * known.
+ */
 uint32_t racecheck_site(struct racecheck *r, const struct instrument_access *a, bool in_program, uint32_t *hits);
 
 /* ---- stores.c ---- */
 
-/* A plain store: is it an atomic one? Asked before it is known to matter, once for each instruction. */
+/* Is a plain store an atomic one? Found out before it is known to matter, once for each instruction. */
 bool racecheck_stores_atomically(struct racecheck *r, const struct instrument_access *a, bool in_program);
-/* These bytes of an atomic object were written by an operation that is not relaxed. */
+/* Notes that these bytes of an atomic object were written by an operation that is not relaxed. */
 void racecheck_note_release(struct racecheck *r, uint64_t addr, uint64_t len);
-/* Was any of them? */
+/* Was any of these bytes noted so? */
 bool racecheck_is_released(struct racecheck *r, uint64_t addr, uint64_t len);
-/* Learns of the instruction what racecheck_sort says then (instrument.h, `sort`). */
+/* Finds out about the instruction what racecheck_sort then answers (instrument.h, `sort`). */
 void racecheck_see(struct racecheck *r, const struct instrument_access *a, bool in_program);
 enum segcur_sort racecheck_sort(void *ctx, struct instrument *i, struct instrument_insn *x);
 

@@ -74,7 +74,7 @@ static bool is_header(const char *name)
 	return dot && (!strcmp(dot, ".h") || !strcmp(dot, ".hh") || !strcmp(dot, ".hpp") || !strcmp(dot, ".hxx"));
 }
 
-/* Of all headers that the program was made from. */
+/* The macros and objects of all headers from which the program was made. */
 static const struct atomics *common(struct rules *r)
 {
 	for (size_t i = 0; !r->have_common && i < r->sources.n; i++) {
@@ -90,7 +90,7 @@ static const struct atomics *common(struct rules *r)
 	return &r->common;
 }
 
-/* Where the C++ library, and compilers, have their atomic operations: all that they do there is atomic. */
+/* Is it a header of the C++ library, or of a compiler, with its atomic operations? All operations there are atomic. */
 static bool is_atomic_header(const char *path)
 {
 	static const char *const names[] = {"atomic", "atomic_base.h", "atomicity.h", "atomic_wait.h", "stdatomic.h"};
@@ -118,7 +118,7 @@ static bool line_of(const struct buf *text, int line, const char **s, size_t *le
 	return true;
 }
 
-/* Does OpenMP make this line's operations atomic? */
+/* Does an OpenMP pragma make this line's operations atomic? */
 static bool is_by_pragma(const struct buf *text, int line)
 {
 	const char *s;
@@ -169,7 +169,7 @@ enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t
 	return out;
 }
 
-/* In the sources of the program's own. */
+/* Have the sources of the program's own fences? */
 static bool has_fences(struct rules *r)
 {
 	bool any = false;
@@ -194,7 +194,9 @@ bool rules_has_relaxed(struct rules *r)
 	return !has_fences(r);
 }
 
-/* The innermost line that is none of the atomic operations' own, which may be inlined or called; NULL: not known. */
+/*
+ * The innermost line outside the implementation of atomic operations, which may be inlined or called; NULL: not known.
+ */
 static const char *line_outside(struct rules *r, pid_t pid, uint64_t pc, const uint64_t *calls, uint32_t n, int *line)
 {
 	for (uint32_t k = 0;; k++) {

@@ -12,10 +12,10 @@
 #include "reclog/sources.h"
 
 enum rules_atomic {
-	RULES_PLAIN, /* it is none */
+	RULES_PLAIN, /* it is not atomic */
 	RULES_ATOMIC,
-	RULES_UNKNOWN, /* a plain load or store, and its source is not known */
-	RULES_TRUSTED, /* the same, in a library of the distribution's: it is taken for an atomic one */
+	RULES_UNKNOWN, /* a plain load or store without known source */
+	RULES_TRUSTED, /* the same, in a library of the distribution: it counts as atomic */
 };
 
 struct rules_file {
@@ -31,7 +31,7 @@ struct rules {
 	size_t nfiles, cap;
 	struct atomics common; /* of headers */
 	bool have_common;
-	bool fences, fences_known; /* some source of the program's has fences, or none of it is known */
+	bool fences, fences_known; /* some source of the program's has fences, or none of its sources is known */
 };
 
 void rules_init(struct rules *r, const struct rec *rec);

@@ -17,12 +17,12 @@
 #define NUMBER(cell) ((cell) >> 2)
 
 static const unsigned vars_of[] = {[SHADOW_NONE] = 0, [SHADOW_WHOLE] = 1, [SHADOW_HALVES] = 2, [SHADOW_BYTES] = 8};
-/* Of the bytes that a var is for: 1 << this. */
+/* A var is for this many bytes: 1 << shift. */
 static const unsigned shift_of[] = {[SHADOW_NONE] = 3, [SHADOW_WHOLE] = 3, [SHADOW_HALVES] = 2, [SHADOW_BYTES] = 0};
 
 _Static_assert(CHUNK * sizeof(struct shadow_var) == SLAB, "a chunk is a slab");
 
-/* All 0. What is accessed all over needs large pages: else most accesses miss the processor's cache of translations. */
+/* Allocates zeroed memory in large pages: with small ones, most accesses would miss the processor's TLB. */
 static void *slab(void)
 {
 	void *p = aligned_alloc(SLAB, SLAB);
@@ -57,7 +57,7 @@ void shadow_fini(struct shadow *s)
 
 /* ---- pages ---- */
 
-/* Of a page. */
+/* Allocates the cells of a page. */
 static uint32_t *cells(struct shadow *s)
 {
 	if (s->slab_used == s->slabs * (size_t)SLAB) {
@@ -95,7 +95,7 @@ struct shadow_var *shadow_var_at(const struct shadow *s, uint32_t number)
 	return &s->chunk[number / CHUNK][number % CHUNK];
 }
 
-/* So many, one after the other, all 0; their number. */
+/* Takes that many consecutive vars, all 0; returns the number of the first. */
 static uint32_t take(struct shadow *s, enum shadow_split how)
 {
 	uint32_t n = vars_of[how], at = s->spare[how];
@@ -103,7 +103,7 @@ static uint32_t take(struct shadow *s, enum shadow_split how)
 	if (at) {
 		s->spare[how] = shadow_var_at(s, at)->w.site;
 	} else {
-		/* not over the end of a chunk */
+		/* not across the end of a chunk */
 		if (s->nvars % CHUNK + n > CHUNK)
 			s->nvars += CHUNK - s->nvars % CHUNK;
 		if (s->nvars / CHUNK >= s->chunks) {
@@ -261,7 +261,7 @@ static void drop_cell(struct shadow *s, uint32_t *cell)
 	*cell = 0;
 }
 
-/* Some bytes of a cell. */
+/* Drops some bytes of a cell. */
 static void drop_part(struct shadow *s, uint32_t *cell, unsigned from, unsigned len)
 {
 	unsigned n;

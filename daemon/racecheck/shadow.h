@@ -12,7 +12,7 @@
 
 #include "base/table.h"
 
-/* One access: when, and where. */
+/* An access: when it was made, and by what. */
 struct shadow_mark {
 	uint64_t epoch; /* vclock.h; 0: none */
 	uint32_t site, hits; /* the caller's: what made it */
@@ -42,7 +42,7 @@ struct shadow {
 	size_t slabs, slab_used; /* used: bytes, in all of them */
 	struct shadow_var **chunk; /* all vars */
 	uint32_t nvars, chunks;
-	uint32_t spare[4]; /* by how they divide: the first of a list, linked by w.site */
+	uint32_t spare[4]; /* by kind of division: the first of a list of free ones, linked by w.site */
 	struct shadow_reads *reads;
 	uint32_t nreads, creads, spare_reads;
 	/* The pages that were looked up last, by the low bits of their numbers. cell NULL: none. */
@@ -63,12 +63,11 @@ uint32_t *shadow_cell(struct shadow *s, uint64_t addr, bool make);
 struct shadow_var *shadow_var_at(const struct shadow *s, uint32_t number);
 
 /*
- * The vars of bytes [from, from + len) of a cell, for an access of these; the cell is divided so that they have their
- * own. *n: how many, one after the other.
+ * The vars of bytes [from, from + len) of a cell, for an access to these; the cell is divided so that these bytes have
+ * vars of their own. *n: how many, consecutively.
  */
 struct shadow_var *shadow_vars(struct shadow *s, uint32_t *cell, unsigned from, unsigned len, unsigned *n);
-/* The same of a cell without dividing it: for looking only. NULL: it is divided in larger pieces, or nothing is known.
- */
+/* The same without dividing the cell: for reading only. NULL: it is divided into larger pieces, or nothing is known. */
 struct shadow_var *shadow_peek(const struct shadow *s, uint32_t cell, unsigned from, unsigned len, unsigned *n);
 /* All vars of the cell are the same: they become one. */
 void shadow_unite(struct shadow *s, uint32_t *cell);

@@ -58,7 +58,8 @@ uint32_t racecheck_site_number(struct racecheck *r, const struct race_site *s)
 	size_t k = site_place(r, s);
 
 	if (r->site_slot[k]) {
-		r->sites[r->site_slot[k]].code = s->code; /* as good, and found sooner next time */
+		/* the code is the same, and this way it is found sooner next time */
+		r->sites[r->site_slot[k]].code = s->code;
 		return r->site_slot[k];
 	}
 	if (r->nsites == r->csites) {

@@ -45,9 +45,9 @@ bool racecheck_is_released(struct racecheck *r, uint64_t addr, uint64_t len)
 }
 
 /*
- * Once for each instruction: is all known that says whether its accesses may be left out where they are known? A store
- * that releases ends an epoch. So does a relaxed load, after which others are examined again: where there are such, all
- * atomic loads are told each time.
+ * Once for each instruction: is everything known that decides whether its accesses may be left out once they are known?
+ * A store that releases ends an epoch. So does a relaxed load, after which others are examined again: in programs with
+ * relaxed loads, all atomic loads are reported each time.
  */
 static bool is_sorted(struct racecheck *r, const struct instrument_access *a, bool in_program)
 {
@@ -82,7 +82,7 @@ enum segcur_sort racecheck_sort(void *ctx, struct instrument *i, struct instrume
 	(void)i;
 	if (x->shape.locked || x->mark & MARK_STORES || !(x->mark & MARK_MET))
 		return SEGCUR_UNDECIDED;
-	if (!(x->mark & MARK_SORTED)) /* it has written to stacks only */
+	if (!(x->mark & MARK_SORTED)) /* it has written only to stacks */
 		return SEGCUR_UNDECIDED_NEW;
 	return (x->mark & MARK_WHOSE) == MARK_PROGRAM && !(x->mark & MARK_EACH) ? SEGCUR_NEW : SEGCUR_EACH;
 }

@@ -42,7 +42,7 @@ void syncs_fini(struct syncs *s)
 
 /* ---- objects and threads ---- */
 
-/* Addresses and numbers of files are smaller than 1 << 60. */
+/* Addresses and numbers of files are below 1 << 60. */
 static uint64_t key_of(uint64_t space, uint64_t number)
 {
 	uint64_t key = number ^ (space + 1) << 60;
@@ -105,7 +105,7 @@ static void cond_wait(struct syncs *s, uint32_t thread, uint64_t obj, int64_t mu
 	unlock(s, thread, (uint64_t)mutex, 0);
 }
 
-/* However the wait ended, the mutex is locked. */
+/* However the wait has ended, the mutex is locked. */
 static void cond_woke(struct syncs *s, uint32_t thread, uint64_t obj, int64_t ret)
 {
 	uint64_t mutex = thread_of(s, thread)->mutex;
@@ -212,7 +212,9 @@ static uint32_t new_round(struct syncs *s)
 	return s->nrounds++;
 }
 
-/* All of a round have come before the first of them leaves, and none comes to the next one before that. */
+/*
+ * All threads of a round have arrived before the first of them leaves, and none arrives at the next round before that.
+ */
 static void barrier(struct syncs *s, uint32_t thread, uint64_t obj, int64_t value)
 {
 	struct sync_object *o = object(s, SYNC_OBJECT, obj);
@@ -255,7 +257,9 @@ static void end(struct syncs *s, uint32_t thread, uint64_t obj, int64_t value)
 	detect_release(s->d, thread, &thread_of(s, thread)->died);
 }
 
-/* Whose pthread_t this is: it lies in the thread's stack, which the recorder has made; 0: in one of the program's. */
+/*
+ * The thread of this pthread_t, which is in the thread's stack, if the recorder has allocated that; 0: another stack.
+ */
 static uint32_t whose(uint64_t pthread)
 {
 	uint64_t at = pthread - SHIM_STACK_ADDR, large = pthread - SHIM_LARGE_STACK_ADDR;
@@ -276,7 +280,7 @@ static void join(struct syncs *s, uint32_t thread, uint64_t pthread, int64_t ret
 		detect_acquire(s->d, thread, &thread_of(s, child)->died);
 		return;
 	}
-	/* on a stack of the program's: one of those that have ended, and that nobody has joined */
+	/* on a stack of the program's: one of the threads that have ended and that were not joined */
 	for (uint32_t i = 1; i < s->nthreads; i++)
 		if (s->threads[i].dead && !s->threads[i].joined)
 			detect_acquire(s->d, thread, &s->threads[i].died);

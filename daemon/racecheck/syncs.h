@@ -20,13 +20,13 @@ struct sync_object {
 	uint64_t key; /* its number and space */
 	struct vclock clock, readers;
 	uint32_t writer; /* of a rwlock: the thread that has it for writing */
-	uint32_t round; /* of a barrier: the number of the one that threads come to */
+	uint32_t round; /* of a barrier: the number of the round at which threads arrive */
 };
 
-/* Of a barrier: what those know that leave. */
+/* A round of a barrier: what the threads know that leave it. */
 struct sync_round {
 	struct vclock clock;
-	bool over; /* a thread has left: no other comes to it */
+	bool over; /* a thread has left it: no other arrives at it */
 };
 
 #define SYNC_LIBRARY_LOCKS 8
@@ -66,7 +66,7 @@ void syncs_calls_back(struct syncs *s, uint32_t thread);
 /* A block at this address is freed: if it was a FILE, its lock is another one from now on. */
 void syncs_freed(struct syncs *s, uint64_t addr);
 
-/* Things that are no objects of pthread have other spaces than 0, in which they have numbers. */
+/* Objects other than pthread's have numbers in spaces of their own, other than 0. */
 enum sync_space { SYNC_OBJECT = 0, SYNC_FD, SYNC_SIGNAL, SYNC_FUTEX, SYNC_LIBRARY };
 void syncs_acquire(struct syncs *s, uint32_t thread, enum sync_space space, uint64_t number);
 void syncs_release(struct syncs *s, uint32_t thread, enum sync_space space, uint64_t number);

@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "replay/segment.h"
 
-#define BYTES 64u /* that are compared */
-#define HITS_MAX 20000u /* a stop takes some ten microseconds */
+#define BYTES 64u /* bytes that are compared, at most */
+#define HITS_MAX 20000u /* each stop takes some ten microseconds */
 #define FINDINGS_MAX 100u
 
 /* A write, and what it did. */
@@ -31,7 +31,7 @@ static int at_write(struct attempt *j, struct segment *s, struct err *e)
 	struct trace_stop stop;
 	struct err ignored;
 
-	/* it cannot be found again: that is no failure of the search for races */
+	/* not found again: this is no failure of the search for races */
 	if (segment_run_to(s, j->end->at.pc, j->end->at.hits, &ignored))
 		return 0;
 	if (trace_read(s->held.pid, j->f->addr, j->before, n, e) || trace_clear_all(&s->held, e) ||

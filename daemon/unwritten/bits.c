@@ -23,7 +23,7 @@ void bits_mark(struct unwritten_thread *t, unsigned reg, bool dirty, uint32_t or
 	}
 }
 
-/* Registers whose bits are these count as written. */
+/* The bits of these registers count as written. */
 void bits_clear(struct unwritten_thread *t, uint64_t regs)
 {
 	regs &= t->dirty;
@@ -45,7 +45,7 @@ uint64_t bits_ones(unsigned bytes)
 	return bytes >= 8 ? UINT64_MAX : (1ull << bytes * 8) - 1;
 }
 
-/* All bits from the lowest one that is set. */
+/* All bits from the lowest set one upwards. */
 uint64_t bits_upwards(uint64_t v)
 {
 	return v | -v;
@@ -61,7 +61,7 @@ const struct unwritten_access *bits_accessed(const struct bits_state *s, bool wr
 	return NULL;
 }
 
-/* Of memory that is not followed (a thread's own): 0. */
+/* 0 for memory that is not followed (thread-local). */
 void bits_get_bytes(struct bits_state *s, const struct flow_loc *l, uint8_t *bits)
 {
 	const struct unwritten_access *a;
@@ -147,7 +147,7 @@ void bits_set_flags(struct bits_state *s, uint16_t never)
 	bits_mark(s->t, INSN_FLAGS, s->t->flags != 0, s->origin);
 }
 
-/* Flags of a result with these bits; carry: whether carry and overflow depend on them. */
+/* Sets the flags for a result with these bits; carry: carry and overflow depend on them, too. */
 void bits_flags_of(struct bits_state *s, uint64_t v, unsigned bytes, bool carry)
 {
 	uint16_t never = 0;

@@ -18,13 +18,14 @@
 #include "unwritten/format_args.h"
 #include "unwritten/functions.h"
 
-#define STACK_BASE 65536u /* above the first stack pointer of a thread */
-#define CALLS 8u /* the loader makes some in between, to find the function at its first call */
+#define STACK_BASE 65536u /* distance above a thread's first stack pointer */
+/* the dynamic linker makes some calls in between, to find the function at its first call */
+#define CALLS 8u
 #define FORMAT_MAX 1024u
 
 struct follow_code {
 	struct insn_flow flow;
-	uint32_t frame; /* the origin of stack frames that begin here; 0: none has */
+	uint32_t frame; /* the origin of stack frames that begin here; 0: there is none */
 };
 
 struct follow_pending {
@@ -35,21 +36,22 @@ struct follow_pending {
 	uint8_t vector[2][UNWRITTEN_BYTES]; /* what done.vector points to */
 	uint64_t sp; /* the last one that is known; 0: none */
 	/*
-	 * Code that is called by what is not told (a function of libc that the recorder has called, a handler of
-	 * signals): the stack pointer with which that returns, 0: it is not in such code; and registers until then.
+	 * For code that is called by code without entries (a function of libc that the recorder has called, a signal
+	 * handler): the stack pointer with which it returns, 0: the thread is not in such code; and the registers until
+	 * then.
 	 */
 	uint64_t outer_sp;
 	struct unwritten_thread *outer;
-	struct { /* the last calls by memory: the word, and where the return address stands; 0: none */
+	struct { /* the last calls through memory: the word, and where the return address is; 0: none */
 		uint64_t slot, sp;
 	} calls[CALLS];
-	unsigned next; /* of `calls` */
-	struct { /* what a function that says what it writes (FUNCTION_TELLS) may have written until then; len 0:
-		    nothing */
+	unsigned next; /* the next entry of `calls` */
+	/* what a function that reports its writes (FUNCTION_TELLS) may have written until it does so; len 0: nothing */
+	struct {
 		uint64_t addr, len;
 	} silent;
-	int outputs; /* 1 + the number of the function, in a call that hands buffers of the program's to the kernel */
-	bool outputs_told; /* what they have was told when it was handed over */
+	int outputs; /* 1 + the number of the function, in a call that passes buffers of the program's to the kernel */
+	bool outputs_told; /* their contents were checked when they were passed */
 };
 
 static void uses(void *ctx, enum unwritten_use use, uint32_t origin)
@@ -127,8 +129,8 @@ static uint32_t frame_origin(struct unwritten_follow *f, uint32_t code, uint64_t
 /* ---- instructions ---- */
 
 /*
- * libc's functions for strings load what is behind the end of a string, too, and decide by the end: their values would
- * tell, which are known of a few instructions only.
+ * libc's string functions also load what is beyond the end of a string, and act by where the end is. Their values would
+ * decide that, but are known for a few instructions only.
  */
 static void trust_vectors(struct insn_flow *flow)
 {
@@ -186,7 +188,7 @@ void follow_unmapped(struct unwritten_follow *f)
 	imports_forget(&f->imports);
 }
 
-/* The stack pointer is now this, and nothing that was told has moved it. */
+/* Sets the stack pointer, which was moved by something without entries. */
 static void moved(struct unwritten_follow *f, struct follow_pending *p, uint64_t sp)
 {
 	struct unwritten_thread *t = unwritten_thread(&f->u, f->i->thread);
@@ -250,7 +252,10 @@ void follow_insn(struct unwritten_follow *f, struct instrument_insn *x, uint64_t
 	p->pc = x->pc;
 	p->hits = x->hits;
 	p->sp = sp;
-	/* its accesses and values are written as they are told; all of it would be cleared for each instruction */
+	/*
+	 * its accesses and values are stored as they are reported; clearing everything for each instruction would take
+	 * too long
+	 */
 	p->done.sp = sp;
 	p->done.n = 0;
 	p->done.has_values = false;
@@ -283,7 +288,7 @@ void follow_vector(struct unwritten_follow *f, unsigned which, const uint8_t *by
 	p->done.vector[which] = p->vector[which];
 }
 
-/* ---- what is not told by instructions ---- */
+/* ---- what no instruction reports ---- */
 
 void follow_written(struct unwritten_follow *f, uint64_t addr, uint64_t len)
 {
@@ -344,7 +349,7 @@ static void see_format(struct unwritten_follow *f, int name, const uint64_t *arg
 	format_args_see(&m, text);
 }
 
-/* The word by which the call was made whose return address stands at sp; 0: not known. */
+/* The word of the call whose return address is at sp; 0: not known. */
 static uint64_t called_by(struct follow_pending *p, uint64_t sp)
 {
 	for (unsigned k = 0; k < CALLS; k++)
@@ -359,7 +364,7 @@ void follow_call(struct unwritten_follow *f, uint64_t slot, uint64_t sp)
 {
 	struct follow_pending *p = pending_of(f);
 
-	called_by(p, sp); /* an earlier one that stood there has returned */
+	called_by(p, sp); /* an earlier call with that place has returned */
 	p->calls[p->next % CALLS].slot = slot;
 	p->calls[p->next++ % CALLS].sp = sp;
 }
@@ -389,7 +394,7 @@ void follow_native(struct unwritten_follow *f, const uint64_t *arg)
 			may_be_written(f, arg[k], functions_size_among(arg, 6));
 }
 
-/* Did code that is told ask for it? */
+/* Was it called from code that has entries? */
 static bool is_programs(const struct unwritten_follow *f, unsigned block)
 {
 	return !(block & REPORT_BLOCK_INNER) && !pending_of(f)->outer_sp;
@@ -437,7 +442,7 @@ void follow_output(struct unwritten_follow *f, uint64_t addr, uint64_t len)
 	see_output(f, addr, len);
 }
 
-/* Of the buffers in this array, so many bytes have gone out. */
+/* That many bytes of the buffers in this array were output. */
 static void see_parts(struct unwritten_follow *f, uint64_t array, uint64_t count, int64_t got)
 {
 	struct iovec part;
@@ -452,13 +457,16 @@ static void see_parts(struct unwritten_follow *f, uint64_t array, uint64_t count
 	}
 }
 
-/* An older recorder does not tell what it hands over: it is read where the copy has come to. */
+/*
+ * Is the recorder an older one, which does not report what it passes on? Then the memory is read where the copy has
+ * come to.
+ */
 static bool is_unheard(const struct unwritten_follow *f)
 {
 	return pending_of(f)->outputs && !pending_of(f)->outputs_told;
 }
 
-/* Outputs that the recorder copies, it tells; those of calls with functions of their own may be other ones. */
+/* The recorder reports outputs that it copies itself; calls with functions of their own may have others. */
 static void see_call(struct unwritten_follow *f, const struct reader_event *ev)
 {
 	const struct rlog_rec *rec = &ev->rec;

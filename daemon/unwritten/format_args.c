@@ -13,7 +13,7 @@ static void see_memory(struct format_args *m, uint64_t addr, uint64_t len)
 		m->given(m->ctx, origin, at);
 }
 
-/* The argument of so many bytes that comes next is used; *value: it, if it is in a register. */
+/* Uses the next argument, of that many bytes; *value: its value, if it is in a register. */
 static bool use_argument(struct format_args *m, unsigned bytes, uint64_t *value)
 {
 	static const uint8_t order[] = {INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9};
@@ -33,7 +33,7 @@ static bool use_argument(struct format_args *m, unsigned bytes, uint64_t *value)
 	return true;
 }
 
-/* false: those that come next are not known. */
+/* false: the following arguments are not known. */
 static bool use_vector(struct format_args *m)
 {
 	struct unwritten_thread *t = unwritten_thread(m->u, m->thread);
@@ -48,7 +48,7 @@ static bool use_vector(struct format_args *m)
 	return true;
 }
 
-/* What stands after a %. Returns where it ends; NULL: it is not known here. */
+/* Handles a conversion, after the %. Returns its end; NULL: unknown conversion. */
 static const char *see_conversion(struct format_args *m, const char *p)
 {
 	unsigned bytes = 4;

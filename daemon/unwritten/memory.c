@@ -42,7 +42,7 @@ static struct unwritten_page *make(struct unwritten_memory *m, uint64_t addr)
 	return m->last_page;
 }
 
-/* Its bytes differ from now on. */
+/* The page's bytes differ from now on: gives it an array. */
 static void split(struct unwritten_page *p)
 {
 	if (p->bits)

@@ -32,15 +32,15 @@ static void get_operands(struct bits_state *s, struct operands *o)
 		o->y = value_of(&f->src[0], f->from_operand ? d->operand : d->other);
 	else
 		o->y = bits_constant(s) & mask;
-	if (!o->known && f->has_imm) { /* one of them is */
+	if (!o->known && f->has_imm) { /* one operand is */
 		o->known = f->op == FLOW_AND || f->op == FLOW_OR;
 		o->x = f->op == FLOW_AND ? mask : 0;
 	}
 }
 
 /*
- * Of a sum or a difference: what differs between the least and the largest that it may be. Without values, a carry may
- * come from each bit that was never written.
+ * For a sum or a difference: the bits that differ between the smallest and the largest possible result. Without values,
+ * each bit that was never written may cause a carry.
  */
 static uint64_t sum_of(const struct insn_flow *f, const struct operands *o)
 {
@@ -57,7 +57,7 @@ static uint64_t sum_of(const struct insn_flow *f, const struct operands *o)
 static uint64_t result_of(const struct insn_flow *f, const struct operands *o)
 {
 	switch ((enum flow_op)f->op) {
-	case FLOW_AND: /* a 0 decides, where it was written */
+	case FLOW_AND: /* a 0 that was written decides */
 		return o->known ? (o->a | o->x) & (o->b | o->y) & (o->a | o->b) : o->a & o->b;
 	case FLOW_OR:
 		return o->known ? (o->a | ~o->x) & (o->b | ~o->y) & (o->a | o->b) : o->a | o->b;
@@ -68,7 +68,7 @@ static uint64_t result_of(const struct insn_flow *f, const struct operands *o)
 	}
 }
 
-/* Is the result not 0, whatever was never written? */
+/* Is the result certainly not 0, whatever the unwritten bits are? */
 static bool is_certainly_not_zero(const struct insn_flow *f, const struct operands *o)
 {
 	uint64_t never = o->a | o->b, mask = bits_ones(o->bytes);
@@ -87,7 +87,7 @@ static bool is_certainly_not_zero(const struct insn_flow *f, const struct operan
 	}
 }
 
-/* Do bits that were written, above all that were not, decide which one is larger? */
+/* Do bits that were written, above all unwritten ones, decide which operand is larger? */
 static bool is_certain_order(const struct insn_flow *f, const struct operands *o)
 {
 	uint64_t never = (o->a | o->b) & bits_ones(o->bytes), above;
@@ -133,7 +133,7 @@ void bits_two_operands(struct bits_state *s)
 		bits_put(s, &f->dst, v);
 	bits_flags_of(s, v, f->dst.len, f->op == FLOW_ADD || f->op == FLOW_ADD_CARRY);
 	if (f->op == FLOW_ADD && !(v & bits_ones(o.bytes)) &&
-	    o.a) /* the highest bit, of a number that was added to itself */
+	    o.a) /* a number that was added to itself: its highest bit */
 		bits_set_carry(s);
 	s->t->flags &= (uint16_t)~certain_flags(f, &o);
 	bits_mark(s->t, INSN_FLAGS, s->t->flags != 0, s->t->origin[INSN_FLAGS]);
@@ -155,7 +155,7 @@ void bits_one_operand(struct bits_state *s)
 
 	bits_put(s, &s->f->dst, v);
 	bits_flags_of(s, v, s->f->dst.len, true);
-	/* one more than what has a 0 is not 0 */
+	/* adding 1 to a number that has a 0 bit does not give 0 */
 	if (s->f->increments && s->d->has_values &&
 	    (~value_of(&s->f->dst, s->d->operand) & ~never & bits_ones(s->f->dst.len))) {
 		s->t->flags &= (uint16_t)~FLOW_ZF;
@@ -183,7 +183,7 @@ static uint64_t shifted(const struct bits_state *s, uint64_t v, unsigned by, uns
 	}
 }
 
-/* By a count that is not known, what is partly written counts as written. */
+/* If the count is not known, a partly written operand counts as written. */
 void bits_shift(struct bits_state *s)
 {
 	const struct insn_flow *f = s->f;
@@ -216,7 +216,7 @@ void bits_double_shift(struct bits_state *s)
 	bits_flags_of(s, v, f->dst.len, true);
 }
 
-/* All results from all operands. */
+/* All results depend on all operands. */
 void bits_mix(struct bits_state *s)
 {
 	uint64_t v = s->f->nsrc > 1 ? bits_get(s, &s->f->src[1]) : 0;
@@ -232,7 +232,7 @@ void bits_mix(struct bits_state *s)
 	bits_set_flags(s, v ? FLOW_FLAGS : 0);
 }
 
-/* Which bits it takes is not known: what is partly written counts as written. */
+/* It is not known which bits are selected: a partly written operand counts as written. */
 void bits_select(struct bits_state *s)
 {
 	uint64_t all = bits_ones(s->f->src[0].len), v = bits_get(s, &s->f->src[0]);
@@ -250,7 +250,7 @@ void bits_lowest(struct bits_state *s)
 	bits_flags_of(s, v, s->f->dst.len, true);
 }
 
-/* The values are not told: what one of them may clear counts as written. */
+/* The values are not reported: bits that one operand may clear count as written. */
 void bits_and_not(struct bits_state *s)
 {
 	uint64_t v = bits_get(s, &s->f->src[0]) & bits_get(s, &s->f->src[1]);
@@ -343,7 +343,7 @@ void bits_exchange(struct bits_state *s)
 		bits_flags_of(s, bits_upwards(a | b), f->dst.len, true);
 }
 
-/* Where it is not told whether it moved, only what both have is never written. */
+/* If it is not reported whether it moved, only bits that are unwritten in both are unwritten. */
 void bits_move_if(struct bits_state *s)
 {
 	uint64_t a = bits_get(s, &s->f->dst), b = bits_get(s, &s->f->src[0]);

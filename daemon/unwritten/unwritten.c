@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "rlog/rlog.h"
 
-#define FRAME_MAX (8u << 20) /* the stack pointer moves further only to another stack */
+#define FRAME_MAX (8u << 20) /* the stack pointer moves further than this only to another stack */
 #define VECTORS (0xffffffffull << INSN_XMM0)
 /* Registers that a call may change (System V ABI): all but rbx, rbp and r12 to r15. */
 #define CALLER_SAVED ~(1ull << INSN_RBX | 1ull << INSN_RBP | 0xf000ull)
@@ -70,7 +70,7 @@ static void leave(struct bits_state *s)
 	pop_from(s, &rbp, s->d->next_sp - 8);
 }
 
-/* What the stack has grown by was never written; the red zone goes with it. */
+/* What the stack has grown by was never written; the red zone moves with it. */
 static void grow_stack(struct bits_state *s, uint32_t frame)
 {
 	uint64_t sp = s->d->sp, next = s->d->next_sp, to = sp - UNWRITTEN_RED_ZONE;
@@ -78,7 +78,7 @@ static void grow_stack(struct bits_state *s, uint32_t frame)
 	if (!next)
 		return;
 	if (s->f->op == FLOW_CALL || s->f->op == FLOW_RETURN)
-		to = next; /* it ends with a function */
+		to = next; /* the red zone belongs to one function */
 	else if (!s->f->lowers || next >= sp || sp - next > FRAME_MAX)
 		return;
 	unwritten_fill(&s->u->memory, next - UNWRITTEN_RED_ZONE, to - (next - UNWRITTEN_RED_ZONE), true, frame);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwritten.h: which bits of memory and registers were never written: of blocks of the heap as malloc gives them, and
+ * unwritten.h: which bits of memory and registers were never written: of blocks of the heap as malloc returns them, and
  * of stack frames as they begin. They are followed through copies and computations (Memcheck's definedness: Seward and
- * Nethercote, USENIX 2005), and told only where they decide a branch or an address.
+ * Nethercote, USENIX 2005), and reported only where they decide a branch or an address.
  *
- * Where it is not known what becomes of them, they count as written, so that nothing is told that is not so.
+ * If it is not known what becomes of them, they count as written, so that nothing wrong is reported.
  */
 #ifndef FRED_UNWRITTEN_UNWRITTEN_H
 #define FRED_UNWRITTEN_UNWRITTEN_H

@@ -12,7 +12,7 @@ static void lanes(struct bits_state *s, unsigned from, unsigned to, const uint8_
 		memset(out + k, bits_any(a + k, e) || bits_any(b + k, e) ? 0xff : 0, e);
 }
 
-/* Elements of both in turn, from the low or the high halves of 16 bytes. */
+/* Alternates the elements of both, from the low or the high halves of each 16 bytes. */
 static void interleave(const struct insn_flow *f, const uint8_t *a, const uint8_t *b, uint8_t *out)
 {
 	unsigned e = f->element, half = f->op == FLOW_VECTOR_HIGH ? 8 : 0;
@@ -24,7 +24,7 @@ static void interleave(const struct insn_flow *f, const uint8_t *a, const uint8_
 		}
 }
 
-/* Of 16 bytes each: first a's elements, then b's. */
+/* For each 16 bytes: first a's elements, then b's. */
 static void pack(const struct insn_flow *f, const uint8_t *a, const uint8_t *b, uint8_t *out)
 {
 	unsigned e = f->element;
@@ -36,7 +36,7 @@ static void pack(const struct insn_flow *f, const uint8_t *a, const uint8_t *b, 
 		}
 }
 
-/* Of 16 bytes each: from byte `by` on of those of `low` with those of `high` behind them. */
+/* For each 16 bytes: the bytes of `low` from byte `by` on, followed by those of `high`. */
 static void align(const uint8_t *low, const uint8_t *high, uint64_t by, unsigned len, uint8_t *out)
 {
 	uint8_t both[48] = {0};
@@ -56,7 +56,7 @@ static void shift_by(const struct insn_flow *f, const uint8_t *a, const uint8_t 
 		memset(out + k, all || bits_any(a + k, f->element) ? 0xff : 0, f->element);
 }
 
-/* The results of 16 bytes each from all of them. */
+/* In each 16 bytes, all results depend on all operands. */
 static void mix(const struct insn_flow *f, const uint8_t *a, const uint8_t *b, uint8_t *out)
 {
 	for (unsigned lane = 0; lane < f->dst.len; lane += 16)
@@ -71,7 +71,7 @@ static void low_lanes(const struct insn_flow *f, const uint8_t *a, const uint8_t
 		memset(out + k, bits_any(a + k, e / 2) || bits_any(b + k, e / 2) ? 0xff : 0, e);
 }
 
-/* What was in dst counts, too. */
+/* The former contents of dst count, too. */
 static void add_dst(struct bits_state *s, uint8_t *out)
 {
 	const struct insn_flow *f = s->f;
@@ -84,7 +84,7 @@ static void add_dst(struct bits_state *s, uint8_t *out)
 	lanes(s, 0, to, out, dst, out);
 }
 
-/* A 0 of one decides in an AND, and a 1 in an OR, where it was written. What is not known decides nothing. */
+/* In an AND, a 0 that was written decides; in an OR, a 1. An unknown value decides nothing. */
 static void by_bits(const struct bits_state *s, const uint8_t *a, const uint8_t *b, uint8_t *out)
 {
 	const uint8_t *x = s->d->vector[0], *y = s->d->vector[1];
@@ -98,7 +98,7 @@ static void by_bits(const struct bits_state *s, const uint8_t *a, const uint8_t 
 			out[k] = and? a[k] & b[k] : a[k] | b[k];
 }
 
-/* Where the bytes are taken from is not known: they count as written. */
+/* It is not known which bytes are taken: they count as written. */
 static void by_bytes(const struct bits_state *s, const uint8_t *a, const uint8_t *b, uint8_t *out)
 {
 	const uint8_t *from = s->d->vector[1];
@@ -274,7 +274,7 @@ void bits_compare_vectors(struct bits_state *s)
 	bits_set_flags(s, bits_any(a, s->f->element) || bits_any(b, s->f->element) ? FLOW_FLAGS : 0);
 }
 
-/* Whether any bit of both is set, or of the second alone. */
+/* Whether any bit of both is set, or of the second operand alone. */
 void bits_test_vectors(struct bits_state *s)
 {
 	uint8_t a[UNWRITTEN_BYTES], b[UNWRITTEN_BYTES];

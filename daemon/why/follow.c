@@ -54,7 +54,7 @@ static void step_end(struct why_step *s, enum chain_end end, const char *text)
 	why_set_end(&s->end, &s->end_text, end, "%s", text);
 }
 
-/* By the recorder, in its function `who`: what is outside of the program, or the heap. p is closed. */
+/* The recorder made the value, in its function `who`: input from outside the program, or the heap. p is closed. */
 static int by_recorder(struct why *w, struct why_operand *o, struct why_step *s, const char *who, struct err *e)
 {
 	bool reg = o->l.where == INSN_IN_REG;
@@ -82,7 +82,7 @@ static int by_recorder(struct why *w, struct why_operand *o, struct why_step *s,
 	return 0;
 }
 
-/* The other bytes of a value of which the instruction made only `part`; the cursor stands in front of it. */
+/* Adds the other bytes of a value of which the instruction made only `part`; the cursor stands in front of it. */
 static void add_rest(struct why_step *s, struct inspect *p, const struct why_operand *o, const struct insn_loc *part)
 {
 	bool mem = o->l.where == INSN_IN_MEM;
@@ -110,7 +110,7 @@ static void add_rest(struct why_step *s, struct inspect *p, const struct why_ope
 	}
 }
 
-/* A function of libc has copied it: from the same place of its source. */
+/* A function of libc has copied the value: goes on at the same place of its source. */
 static int by_copy(struct why *w, struct why_operand *o, struct why_step *s, struct inspect *p, struct err *e)
 {
 	const char *who = inspect_function(p, 0);
@@ -178,7 +178,7 @@ static int recorded_here(struct why *w, struct why_operand *o, struct why_step *
 	return *step ? by_recorder(w, o, *step, who, e) : -1;
 }
 
-/* In libc, in front of the instruction that wrote o. FOUND_END: not by one of its functions that copy. */
+/* The cursor is in libc, in front of the instruction that wrote o. FOUND_END: no copying function wrote it. */
 static int copied_here(struct why *w, struct why_operand *o, struct why_step **step, struct err *e)
 {
 	struct inspect p = {0};
@@ -195,7 +195,7 @@ static int copied_here(struct why *w, struct why_operand *o, struct why_step **s
 	return got;
 }
 
-/* What is to be known of a step whose operands are known: the cursor goes back to it. */
+/* Fills in a step whose operands are known: the cursor goes back to it. */
 static int tell_step(struct why *w, struct why_operand *o, struct why_step *s, const struct insn_origin *origin,
 		     struct err *e)
 {
@@ -248,7 +248,7 @@ static int made_here(struct why *w, struct why_operand *o, struct why_step **ste
 	return why_statement(w, *step, &origin, e) || tell_step(w, o, *step, &origin, e) ? -1 : 0;
 }
 
-/* ---- to where it was made ---- */
+/* ---- going back to where it was made ---- */
 
 static void never_written(struct why *w, struct why_operand *o)
 {
@@ -262,7 +262,7 @@ static void never_written(struct why *w, struct why_operand *o)
 					      : "it has had this value from the beginning: nothing wrote to it");
 }
 
-/* The life of the memory began, or ended, after which nothing was written. */
+/* Nothing was written since the memory's life began, or ended. */
 static int at_birth(struct why *w, struct why_operand *o, struct why_step **step, struct err *e)
 {
 	if (o->function) {
@@ -291,7 +291,7 @@ static int of_memory(struct why *w, struct why_operand *o, struct why_step **ste
 	return is_birth ? at_birth(w, o, step, e) : made_here(w, o, step, e);
 }
 
-/* The thread, or what the recorder called, began with it. */
+/* The value existed when the thread, or what the recorder called, began. */
 static int of_beginning(struct why *w, struct why_operand *o, struct why_step **step, struct err *e)
 {
 	struct flow f = {.x = &w->x, .tid = o->tid, .l = o->l, .pointer = o->pointer};
@@ -352,7 +352,7 @@ static int go_and_find(struct why *w, struct why_operand *o, struct why_step **s
 
 /* ---- the tree ---- */
 
-/* The replay has failed, or took too long: what is known is told. */
+/* The replay has failed, or took too long: what is known so far is shown. */
 static int given_up(struct why *w, struct why_operand *o, struct err *e)
 {
 	if (!explain_may_go_on(&w->x, e))
@@ -377,8 +377,8 @@ static bool is_same_statement(const struct why_step *a, const struct why_step *b
 }
 
 /*
- * What libc or the loader does inside, for one statement of the program, is left out as long as it only copies: the
- * operand becomes the one that this copied.
+ * Is the step inside libc or the loader, and does it only copy, for one statement of the program? Then it is left out:
+ * the operand becomes the one that it copied.
  */
 static bool is_inner(const struct why_operand *o, const struct why_step *above, const struct why_step *s)
 {

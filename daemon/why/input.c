@@ -79,7 +79,7 @@ static int find_opened(struct why *w, int fd, uint64_t n, struct opened *o, stru
 	return r < 0 ? -1 : 0;
 }
 
-/* The name as it stood in memory when the file was opened; malloc'd. NULL: it cannot be read. */
+/* The name, as it was in memory when the file was opened; malloc'd. NULL: it cannot be read. */
 static char *name_at(struct why *w, uint64_t event, uint64_t addr)
 {
 	char text[PATH_BYTES] = "";

@@ -72,7 +72,7 @@ static json_t *operand_json(struct why *w, const struct why_operand *o, unsigned
 	return j;
 }
 
-/* All are numbered before one is referred to: a statement's operands lie before it. */
+/* Numbers all steps before one is referred to: those of a statement's operands come before it. */
 static void number_steps(const struct why_operand *o, unsigned *number)
 {
 	if (!o->from || o->again)

@@ -11,7 +11,7 @@
 #include "timetravel/cursor_int.h"
 #include "why/why.h"
 
-#define INSNS_MAX 64 /* of a statement that are looked at */
+#define INSNS_MAX 64 /* instructions of a statement that are examined */
 #define FRAME_MAX (1u << 20) /* bytes between a frame pointer and the stack pointer */
 
 struct gathering {
