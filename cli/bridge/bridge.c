@@ -58,8 +58,8 @@ int bridge_listen(const struct bridge *b, const char *name, char path[108], stru
 }
 
 /*
- * Runs the operation in a child (the runner, bridge.h), outside of the terminal's process group: a Ctrl-C
- * is for the debugger.
+ * Runs the operation in a child process (the runner, bridge.h), which leaves the terminal's process group: a Ctrl-C is
+ * for the debugger only.
  */
 static int run_operation(const struct cli *cli, pid_t parent, json_t *params, struct err *e)
 {
@@ -72,7 +72,7 @@ static int run_operation(const struct cli *cli, pid_t parent, json_t *params, st
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* if the parent ends in any way */
 	if (getppid() != parent)
 		return 0;
-	/* cancelled: by bridge_end */
+	/* if it is cancelled, bridge_end did it */
 	return client_run(cli, "debug", params, &result, e) && e->kind != ERR_CANCELLED ? -1 : 0;
 }
 
@@ -131,24 +131,24 @@ int bridge_next(struct bridge *b, struct err *e)
 	return fd < 0 ? err_set(e, ERR_INTERNAL, "the debugging session has ended") : 0;
 }
 
-/* The worker's connection, or the end of the operation, whichever is first. */
+/* Waits for the worker's connection or the end of the operation, whichever is first. */
 static int wait_worker(struct bridge *b)
 {
 	int status;
 
 	b->worker = bridge_accept(b, b->listener, 0);
-	/* the runner has drawn a progress line before this, which is complete */
+	/* the runner has drawn a progress line before this one, and completed it */
 	b->line.progress.drawn = b->line.progress.on;
 	progress_clear(&b->line.progress);
 	if (b->worker >= 0)
 		return 0;
 	waitpid(b->runner, &status, 0);
 	b->runner = 0;
-	/* the runner has printed why */
+	/* the runner has printed the reason */
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 70;
 }
 
-/* The results are those of bridge_start. */
+/* Returns what bridge_start returns. */
 static int begin(struct bridge *b, int *code, struct err *e)
 {
 	pid_t self = getpid();
@@ -217,7 +217,10 @@ void bridge_in_child(struct bridge *b, pid_t parent)
 	b->parent = parent;
 }
 
-/* A process that was killed closes its descriptors, which a child hears of, before the child gets another parent. */
+/*
+ * When a process is killed, its descriptors are closed first (the child notices that), and only then does the child get
+ * another parent: so the parent's flags are looked at, too.
+ */
 static bool parent_has_ended(const struct bridge *b)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/stat", (int)b->parent);
@@ -232,7 +235,7 @@ static bool parent_has_ended(const struct bridge *b)
 	return rest && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
 }
 
-/* In a child that outlives its parent, which could not do it. */
+/* In a child that outlives its parent: removes the parent's folder, since the parent was killed before it could. */
 static void remove_parents_dir(struct bridge *b)
 {
 	struct err ignored;
@@ -270,7 +273,7 @@ static void wait_for_life(struct bridge *b)
 	close(b->life);
 	b->life = -1;
 	if (last != b->runner)
-		b->runner = 0; /* it looks after a program that was detached */
+		b->runner = 0; /* the process that is left looks after a program that was detached */
 }
 
 static void end_operation(struct bridge *b)
@@ -283,7 +286,7 @@ static void end_operation(struct bridge *b)
 	if (b->life >= 0)
 		wait_for_life(b);
 	if (b->runner > 0) {
-		kill(b->runner, SIGTERM); /* cancels the operation */
+		kill(b->runner, SIGTERM); /* this cancels the operation */
 		while (waitpid(b->runner, &status, 0) < 0 && errno == EINTR)
 			;
 	}
@@ -309,8 +312,8 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e)
 }
 
 /*
- * Passes data on. 0: this direction has ended. line: shows the worker's progress, which is removed from what the
- * debugger gets; or NULL.
+ * Passes data on. Returns 0 if this direction has ended. line: shows the worker's progress, which is removed from what
+ * the debugger gets; or NULL.
  */
 static int pass(int from, int to, struct progress_line *line)
 {

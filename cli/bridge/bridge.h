@@ -17,8 +17,10 @@ struct bridge {
 	char parents_dir[64]; /* in a child: removed by its bridge_end if the parent was killed */
 	pid_t parent; /* in a child */
 	pid_t runner; /* runs the operation; 0: none */
-	/* A pipe to the process that answers the debugger, and to those that took its place (live/live.h): each writes
-	 * its PID, and at the end of the last one the pipe ends. -1: it is the runner. */
+	/*
+	 * A pipe to the process that answers the debugger, and to those that took its place later (live/live.h): each
+	 * writes its PID, and the pipe is closed when the last one ends. -1: the runner itself answers the debugger.
+	 */
 	int life;
 	int worker; /* connected; -1: not yet */
 	int signal_fd; /* of signalfd; -1: none */
@@ -27,8 +29,8 @@ struct bridge {
 	const struct cli *cli; /* borrowed */
 	json_t *params; /* of the operation, for another worker */
 	pid_t gdb; /* gdb_run.h */
-	bool interrupts, ending; /* gdb_run.c: a SIGINT is sent to the worker; GDB is to end */
-	bool heard; /* a SIGINT came: see relay.h */
+	bool interrupts, ending; /* interrupts: gdb_run.c passes a SIGINT on to the worker; ending: GDB is to end */
+	bool heard; /* a SIGINT has come: see relay.h */
 	struct progress_line line; /* progress of the worker's command */
 	int listener; /* where the worker connects */
 	char path[108]; /* the listener's */

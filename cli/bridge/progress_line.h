@@ -15,7 +15,7 @@
 struct progress_line {
 	struct progress progress;
 	char kind; /* of the current packet: '$', '%' (a notification), or 0: none */
-	unsigned left; /* bytes of its checksum that are missing, once its # has come */
+	unsigned left; /* bytes of its checksum that have not come yet, after its # */
 	struct buf note;
 };
 

@@ -64,7 +64,7 @@ static bool is_resume(const struct buf *p)
 	return false;
 }
 
-/* Packets with these beginnings: of each kind, only the last one counts. */
+/* Keeps a packet that begins so for the setup of another worker. It replaces an earlier one with the same beginning. */
 static void setup_replace(struct relay *r, const char *start, const struct buf *p)
 {
 	for (size_t i = 0; i < r->setup.n; i++) {
@@ -76,7 +76,7 @@ static void setup_replace(struct relay *r, const char *start, const struct buf *
 	strv_add(&r->setup, buf_str(p));
 }
 
-/* zT,ADDR,LEN takes back ZT,ADDR,LEN. */
+/* A packet zT,ADDR,LEN removes the breakpoint or watchpoint that ZT,ADDR,LEN has set. */
 static void setup_remove_point(struct relay *r, const struct buf *p)
 {
 	size_t n = strcspn(p->data, "#");
@@ -119,7 +119,7 @@ static void note_answer(struct relay *r, const struct buf *p)
 	if (is(p, "O") && !is(p, "OK"))
 		return; /* text for the user; the answer follows */
 	if (is_resume(&r->asked)) {
-		r->interrupted = false; /* the next interrupt stops it again */
+		r->interrupted = false; /* the program has stopped: a later interrupt is a new one */
 		if (is(&r->asked, "vRun"))
 			r->no_program = is(p, "E");
 		r->no_program |= is(p, "W") || is(p, "X");
@@ -141,7 +141,7 @@ static bool is_second_interrupt(struct relay *r, const struct relay_stream *s, c
 	return again;
 }
 
-/* Removes second interrupts; returns the number of bytes left. */
+/* Notes the packets in n bytes of data, and removes second interrupts. Returns the number of bytes left. */
 static size_t note(struct relay *r, struct relay_stream *s, char *data, size_t n)
 {
 	size_t left = 0;
@@ -165,7 +165,7 @@ static int send_text(int fd, const char *text, struct err *e)
 	return write_full(fd, text, strlen(text)) ? err_errno(e, ERR_INTERNAL, "the new worker") : 0;
 }
 
-/* A packet that the worker sends, with the $ and the checksum. */
+/* Receives a packet from the worker, with the $ and the checksum. */
 static int receive(struct relay *r, struct buf *packet, struct err *e)
 {
 	struct relay_stream s = {0};
@@ -209,7 +209,7 @@ static int send_packet(int fd, const char *text, struct err *e)
 	return write_full(fd, b.data, b.len) ? err_errno(e, ERR_INTERNAL, "gdb") : 0;
 }
 
-/* Ends the command by an interrupt, at the place where the program stands now. */
+/* Answers a resuming packet as if an interrupt had stopped the program where it stands now. */
 static int answer_interrupted(struct relay *r, struct err *e)
 {
 	cleanup_buf struct buf stop = {0};
@@ -287,7 +287,7 @@ static void pass_interrupt(struct relay *r)
 		r->interrupted = true;
 }
 
-/* false: this side is closed. The end of the other side is noticed when it is read. */
+/* Passes data on. false: this side is closed. (If the other side is closed, that is noticed when it is read.) */
 static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 {
 	char data[65536];
@@ -299,8 +299,8 @@ static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 	if (n <= 0)
 		return false;
 	/*
-	 * signals that came at the prompt where this was typed have arrived by now; they do not concern the command
-	 * that begins
+	 * signals that came while this command was typed at the prompt have arrived by now; they do not concern the
+	 * command, which only begins here
 	 */
 	if (s == &r->from_gdb)
 		r->stop |= hear(r) != 0;

@@ -16,7 +16,7 @@
 /* A stream that is divided into packets, in either direction. */
 struct relay_stream {
 	struct buf packet; /* the bytes of the current one, from its $ on */
-	unsigned left; /* bytes of its checksum that are missing, once its # has come */
+	unsigned left; /* bytes of its checksum that have not come yet, after its # */
 };
 
 struct relay {
@@ -26,15 +26,15 @@ struct relay {
 	struct relay_stream from_gdb, from_worker;
 	struct buf asked; /* the packet that GDB waits for an answer to; empty: none */
 	struct strv setup; /* the packets that set up another worker, in order */
-	bool leaving; /* GDB has detached or killed */
-	bool prompted; /* GDB was at its prompt */
+	bool leaving; /* GDB has detached from the program or killed it */
+	bool prompted; /* GDB has been at its prompt */
 	bool at_prompt; /* ... and has not begun another command that moves the program */
 	bool no_program; /* it has ended, or could not be started */
-	bool stop; /* a signal says so */
+	bool stop; /* a signal asks the relay to stop */
 	bool interrupted; /* the worker was sent an interrupt, which has neither stopped the program nor been dropped at
 			     a prompt */
 	bool only; /* there is no other worker */
-	unsigned lost; /* workers, since one has answered */
+	unsigned lost; /* how many workers have died since one has answered */
 };
 
 /*

@@ -92,7 +92,7 @@ static void from_gdb(struct second_ui *s)
 
 static void welcome(struct second_ui *s)
 {
-	/* as the answer to the first command of this connection */
+	/* sent as the answer to the first command of this connection */
 	static const char busy[] =
 		"1^error,msg=\"another user interface is connected to this session\",code=\"fred-busy\"\n";
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);

@@ -15,7 +15,8 @@
 #include "hunt/good.h"
 #include "hunt/tool.h"
 
-#define TRIES 10 /* of a command whose daemon died; each task of a cluster may end one */
+/* times that a command is tried while its daemon dies: each task of a cluster may end a daemon once */
+#define TRIES 10
 #define WHY_BYTES 600
 
 struct search {
@@ -36,15 +37,15 @@ static void add_error(struct search *s, const char *command, int status, const s
 }
 
 /*
- * Did it fail for the daemon's sake? One that is told to end cancels what it does. Whoever interrupts the hunt ends
- * this process, too.
+ * Did the command fail because of the daemon? A daemon that is told to end cancels its operations. (A user who
+ * interrupts the hunt ends this process, too.)
  */
 static bool is_lost(int status, const struct buf *why)
 {
 	return (status == TOOL_LOST_DAEMON && strstr(buf_str(why), "fredd has closed")) || status == TOOL_CANCELLED;
 }
 
-/* Again, while the daemon is what failed. */
+/* Runs the command, again if it fails because of the daemon. */
 static int fredctl(struct search *s, const char *const *words, json_t **result)
 {
 	struct err e;
@@ -148,8 +149,8 @@ static bool has_diverged(int status, const json_t *result)
 }
 
 /*
- * A replay may diverge that would not the next time, as where the recorded program was interrupted in a computation:
- * the recording has replayed, so it is worth a second try.
+ * A replay may diverge once and not the next time, for example where the recorded program was interrupted in a
+ * computation. If the recording has replayed before, a second try is worth while.
  */
 static void explain_twice(struct search *s, json_t **result)
 {
@@ -164,7 +165,7 @@ static void explain_twice(struct search *s, json_t **result)
 	fredctl(s, words, result);
 }
 
-/* The text, if it begins so, with another beginning; else as it is. */
+/* Replaces the beginning of the text, if it begins so. */
 static void begin_instead(json_t *o, const char *key, const char *begin, const char *instead)
 {
 	const char *text = json_string_value(json_object_get(o, key));
@@ -174,8 +175,8 @@ static void begin_instead(json_t *o, const char *key, const char *begin, const c
 }
 
 /*
- * A run that has taken too long was ended by us: the signal of that is not how it failed. What explain has to say of
- * its threads, as a deadlock, is.
+ * If a run has taken too long, the hunt has ended it, and the signal for that is not how it failed. What explain says
+ * of its threads, for example a deadlock, stays.
  */
 static void name_timeout(struct search *s)
 {
@@ -191,7 +192,7 @@ static void name_timeout(struct search *s)
 	json_object_set_new(s->out, "failure", json_pack("{s:s, s:s}", "kind", "timeout", "text", text));
 }
 
-/* The last step of its chain is the cause; without one, the first step is where it failed. */
+/* The last step of explain's chain is the cause. Without a cause, the first step says where the program failed. */
 static bool by_explain(struct search *s)
 {
 	json_t *result = NULL, *step;
@@ -212,7 +213,7 @@ static bool by_explain(struct search *s)
 	return found;
 }
 
-/* The program's own: with a source line, and not of libc or the loader. */
+/* Is the frame the program's own: with a source line, and not in libc or the loader? */
 static bool is_own(const json_t *frame)
 {
 	static const char *const others[] = {"libc.so",	     "ld-linux",    "libpthread.so", "libfred-record.so",
@@ -234,7 +235,7 @@ static json_t *own_frame(const json_t *frames)
 	return NULL;
 }
 
-/* Where it ended: the stacks of all threads. */
+/* Notes where the run ended: the stacks of all threads. */
 static void by_backtrace(struct search *s)
 {
 	const char *words[] = {"backtrace", s->rec, "--at", "end", NULL};
@@ -259,7 +260,10 @@ static void by_backtrace(struct search *s)
 	json_decref(result);
 }
 
-/* Where it parts from a run that passed. That is told beside the cause, so that nothing is amiss without it. */
+/*
+ * Notes where the run first differs from one that passed. The cause is complete without this, so an error here is not
+ * reported.
+ */
 static void by_diff(struct search *s, const char *good)
 {
 	const char *words[] = {"diff", good, s->rec, NULL};
@@ -288,8 +292,10 @@ static void add_place(struct buf *b, const json_t *place)
 		 (long long)json_integer_value(json_object_get(place, "line")), function ? function : "?");
 }
 
-/* Functions that follow themselves count once: recursion is as deep as it is. Outside of main and a thread's function
- * there is nothing of interest. */
+/*
+ * Functions that call themselves count once, since the depth of a recursion varies. The frames below main or a thread's
+ * function are left out.
+ */
 static void add_stack(struct buf *b, const json_t *frames)
 {
 	const char *last = NULL;
@@ -307,7 +313,7 @@ static void add_stack(struct buf *b, const json_t *frames)
 	}
 }
 
-/* Where all threads stand, in whatever order they are. */
+/* Adds the places of all threads, sorted, since the order of the threads varies. */
 static bool add_threads(struct buf *b, const json_t *threads)
 {
 	cleanup_strv struct strv places = {0};

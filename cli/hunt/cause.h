@@ -25,9 +25,9 @@
 
 #include "hunt/ledger.h"
 
-/* The child's PID, or -1. */
+/* Starts the search in a child. Returns its PID, or -1. */
 pid_t cause_start(const struct failure *f, struct err *e);
-/* What it found. New reference; an error when it died. */
+/* Returns what the child found. New reference; NULL with e set when it died. */
 json_t *cause_read(const struct failure *f, struct err *e);
 /* The same in this process: of a recording, and how it failed; good: of a run that passed, or NULL. New reference. */
 json_t *cause_of(const char *rec, const json_t *fail, const char *good);

@@ -11,14 +11,14 @@
 
 /* A new folder $FRED_HOME/hunts/PROGRAM-N; malloc'd, or NULL. */
 char *collect_new(const char *program, struct err *e);
-/* The hunt in $FRED_HOME/hunts that was worked at last; malloc'd. NULL: ERR_USAGE, there is none. */
+/* The hunt in $FRED_HOME/hunts that a task worked on last; malloc'd. NULL: ERR_USAGE, there is none. */
 char *collect_latest(struct err *e);
 /* Do two specs (spec.h) say the same about an option of the command line? */
 bool collect_same(const json_t *a, const json_t *b, const char *option);
 
 /*
- * The report of the hunts in these folders, each of which is a hunt or holds some. They must be of one program. What
- * causes are not known yet is not looked for. New reference; NULL: ERR_USAGE.
+ * Makes the report of the hunts in these folders, each of which is a hunt or holds some. They must be of one program.
+ * Causes that are not known yet are not searched for. New reference; NULL: ERR_USAGE.
  */
 json_t *collect(const struct strv *dirs, struct err *e);
 

@@ -9,7 +9,7 @@
 #include "hunt/groups.h"
 #include "hunt/hunt_int.h"
 
-#define MIN_FREE_BYTES (16ull << 20) /* as `record` has it */
+#define MIN_FREE_BYTES (16ull << 20) /* as for `record` */
 
 bool disk_is_full(const struct hunt *h)
 {
@@ -73,7 +73,7 @@ static void end_largest(struct hunt *h, unsigned long long kept)
 		run_end(&largest->run, "disk");
 }
 
-/* A recording is needed until its cause is known: only then can it be told whether it is one of a group. */
+/* A recording is needed until its cause is known, since only then is its group known. */
 static bool waits_for_causes(const struct hunt *h)
 {
 	for (size_t i = 0; i < h->ledger.nfailures && !h->spec->record_only; i++)
@@ -96,7 +96,7 @@ void disk_enforce_limit(struct hunt *h)
 		kept = kept_bytes(h);
 	}
 	h->full = kept > h->spec->max_disk;
-	if (waits_for_causes(h)) { /* most of what is kept goes when they are known */
+	if (waits_for_causes(h)) { /* most recordings are removed when their causes are known */
 		end_largest(h, 0);
 		return;
 	}

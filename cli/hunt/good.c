@@ -24,7 +24,7 @@ void good_keep(const struct hunt_state *s, const struct hunt_run *r)
 	cleanup_free char *dir = state_path(s, FOLDER, hunt_class_name(r->sched)), *all = state_path(s, FOLDER, NULL);
 	struct err ignored;
 
-	/* another task may have been faster: a folder that is not empty is not replaced */
+	/* if another task was faster, this rename fails: a folder that is not empty is not replaced */
 	if (mkdir_p(all, 0700, &ignored) || rename(r->dir, dir))
 		rm_rf(r->dir, &ignored);
 }

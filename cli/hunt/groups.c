@@ -11,7 +11,7 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 
-#define LISTED 1000u /* runs and seeds of a group */
+#define LISTED 1000u /* the most runs and seeds that the report lists for a group */
 #define OUTPUT_BYTES 4000u
 
 static const char *text_of(const json_t *o, const char *key)
@@ -47,7 +47,7 @@ char *groups_place(const json_t *culprit)
 	return buf_steal(&b);
 }
 
-/* Without a known place, what it looks like from outside. */
+/* The failure's key; if no place is known, what it looks like from outside. */
 static char *key_of(const struct failure *f)
 {
 	cleanup_free char *signs = groups_signs(f->fail);
@@ -223,7 +223,7 @@ static void add(struct groups *gs, const struct failure *f)
 	g->v[g->n++] = f;
 }
 
-/* Most frequent first; of the same count, that with the first run. */
+/* Most frequent first; if two are as frequent, the one with the earlier first run. */
 static int by_count(const void *a, const void *b)
 {
 	const struct failure_group *x = a, *y = b;
@@ -269,8 +269,8 @@ static const char *stopped(enum hunt_stop why)
 }
 
 /*
- * Failures without a cause, unless others that look the same have one: a recording that does not replay, say, beside
- * some that do.
+ * Counts failures without a cause, except those that look the same as others that have one (some recordings of a
+ * failure may replay, and others not).
  */
 static json_int_t unexplained(const struct ledger *const *l, unsigned n)
 {

@@ -15,8 +15,10 @@
 char *groups_signs(const json_t *fail);
 /* Are they of the same group? Both causes are known. */
 bool groups_same(const struct failure *a, const struct failure *b);
-/* Is the recording of a the better one to look into? It replays, its schedule can be repeated, it is shorter. Never
- * both ways. */
+/*
+ * Is the recording of a better suited for a look at the failure than that of b? What counts, in this order: its own
+ * cause was searched for, it replays, its schedule can be repeated, it is shorter.
+ */
 bool groups_better(const struct failure *a, const struct failure *b);
 /* "function at file:line: text"; malloc'd. */
 char *groups_place(const json_t *culprit);

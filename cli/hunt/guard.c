@@ -9,7 +9,8 @@
 
 #include "hunt/task.h"
 
-#define QUIET 3u /* looks in a row that found nothing: a process may be forked while the others are looked at */
+/* processes are looked for until this many searches in a row have found none: one may be forked during a search */
+#define QUIET 3u
 #define PAUSE_NS 20000000l
 
 static void hold_no_files(void)

@@ -62,8 +62,8 @@ static bool read_others(struct hunt *h)
 }
 
 /*
- * Claims the first block of runs that nobody does. What others did since we last looked is known after the claim: then
- * it is given back. false: there is none now, or there are no more.
+ * Claims the first block of runs that no task does. What other tasks have done meanwhile is read after the claim; if
+ * the block is done by then, the claim is given back. false: no block is left, or none can be claimed now.
  */
 static bool claim_block(struct hunt *h)
 {
@@ -178,7 +178,7 @@ static bool all_done(const struct hunt *h)
 	return h->ledger.prefix >= h->limit;
 }
 
-/* Causes first: so --until-failure comes to its end. */
+/* Begins searches for causes before runs, so that --until-failure ends soon. */
 static void begin(struct hunt *h)
 {
 	struct job *j;
@@ -231,7 +231,7 @@ static void end_late(struct hunt *h)
 	for (unsigned i = 0; i < h->njobs; i++) {
 		struct job *j = &h->jobs[i];
 
-		/* with --until-failure, the others' runs are not waited for: they are done again by who resumes this */
+		/* with --until-failure, runs that are under way are ended: whoever resumes the hunt does them again */
 		if (j->kind != JOB_NONE && (h->hurry || (h->stopping && j->kind != JOB_CAUSE)))
 			end_job(j, "stop");
 		else if (j->kind == JOB_RUN && (j->run.ended_for || now > run_deadline_s(&j->run)))
@@ -341,7 +341,7 @@ static int open_signals(struct hunt *h, sigset_t *old, struct err *e)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	/* one that is ignored, as under nohup, stays so */
+	/* a signal that is ignored (as SIGHUP under nohup) stays ignored */
 	for (unsigned i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
 		if (!sigaction(stops[i], NULL, &was) && was.sa_handler != SIG_IGN)
 			sigaddset(&set, stops[i]);
@@ -352,7 +352,7 @@ static int open_signals(struct hunt *h, sigset_t *old, struct err *e)
 	return h->signals < 0 ? err_errno(e, ERR_HOST, "signalfd") : 0;
 }
 
-/* Runs below N that are ours. */
+/* How many of the runs below --runs are of this shard. */
 static uint64_t local_limit(const struct hunt_spec *s)
 {
 	if (!s->runs)
@@ -374,7 +374,7 @@ static int prepare(struct hunt *h, const char *dir, sigset_t *old, struct err *e
 	if (state_open(&h->state, dir, &spec, e) || state_join(&h->state, e) || open_signals(h, old, e) ||
 	    start_guard(h, e))
 		return -1;
-	/* what a killed run leaves behind becomes ours, and ends */
+	/* what a killed run leaves behind becomes a child of this process, which ends it */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return err_errno(e, ERR_HOST, "PR_SET_CHILD_SUBREAPER");
 	ledger_init(&h->ledger, &h->state, h->spec);
@@ -384,7 +384,7 @@ static int prepare(struct hunt *h, const char *dir, sigset_t *old, struct err *e
 		hunt_note(h, "%u lines of the journals cannot be read: the work that they describe is repeated",
 			  h->ledger.lost);
 	h->limit = local_limit(h->spec);
-	/* of a bounded hunt, blocks are small enough for many tasks */
+	/* if the number of runs is bounded, blocks are small, so that many tasks can take part */
 	h->block = h->limit == UINT64_MAX || h->limit / 64 > BLOCK_MOST ? BLOCK_MOST : h->limit / 64 + 1;
 	h->njobs = h->spec->jobs;
 	h->jobs = xcalloc(h->njobs, sizeof(*h->jobs));
@@ -399,7 +399,7 @@ static void finish(struct hunt *h, const sigset_t *old)
 {
 	int status;
 
-	/* of what is left behind, nothing shall run on */
+	/* processes that runs have left behind must not run on */
 	while (waitpid(-1, &status, WNOHANG) >= 0 && task_end_below(getpid()))
 		;
 	if (h->signals >= 0) {
@@ -437,7 +437,7 @@ int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_ho
 		facts.error = &h.error;
 		*report = groups_report(&l, 1, &facts);
 		if (!l->failed)
-			good_drop(&h.state); /* nothing is to be compared with it */
+			good_drop(&h.state); /* there is no failure to compare it with */
 		if (h.why == HUNT_ERROR) {
 			*e = h.error;
 			r = -1;

@@ -16,14 +16,14 @@
 
 #define HUNT_NOTES 16384u
 
-/* What came of a run: filled in by its process, read by the hunt. */
+/* What happened in a run: written by the run's process, read by the hunt. */
 struct hunt_outcome {
-	bool timed_out, unwanted; /* told by the hunt: the run is ended for that */
+	bool timed_out, unwanted; /* set by the hunt when it ends the run: why */
 	bool left; /* the program has ended well, and processes that it has left behind are waited for */
-	bool ended; /* the program has, and all that it left behind */
-	bool recorded; /* and its recording is finished */
-	bool failed; /* fred has: error says why */
-	bool over; /* nothing more comes */
+	bool ended; /* the program has ended, and all processes that it left behind */
+	bool recorded; /* ... and the recording is finished */
+	bool failed; /* fred itself has failed: error says why */
+	bool over; /* nothing is written any more */
 	int signal, code; /* how the program ended, or what it left behind */
 	double seconds;
 	struct err error;
@@ -39,22 +39,22 @@ struct hunt_recording {
 	uint64_t seed;
 	/*
 	 * To be called when the program has ended, with its status as from waitpid; false: the recording is not wanted.
-	 * It returns when nothing of the run is left; if that ended worse, *status is how.
+	 * It returns when no process of the run is left; if one of these crashed, *status becomes its status.
 	 */
 	bool (*ended)(void *arg, int *status);
 	void *arg;
 };
 
-/* What the hunt does not know how to do. */
+/* Functions that the hunt gets from its caller. */
 struct hunt_hooks {
 	/*
 	 * In a run's process: records the program, and fills in the outcome from `ended` on. -1: fred failed. Standard
 	 * output and error are the program's.
 	 */
 	int (*record)(const struct hunt_recording *what, struct hunt_outcome *outcome, struct err *e);
-	/* What a person would like to know now. */
+	/* Shows the user a line of text. */
 	void (*note)(void *arg, const char *text);
-	/* How far it is: fraction in [0, 1], or negative: unknown. */
+	/* Shows progress: fraction is in [0, 1], or negative if unknown. */
 	void (*progress)(void *arg, double fraction, const char *text);
 	void *arg;
 };

@@ -16,9 +16,9 @@ enum job_kind { JOB_NONE, JOB_RUN, JOB_VERDICT, JOB_CAUSE };
 
 struct job {
 	enum job_kind kind;
-	pid_t pid; /* of the verdict or the search; a run has its own */
+	pid_t pid; /* of the process that asks for the verdict or searches for the cause; run has its own */
 	struct hunt_run run;
-	uint64_t n; /* whose cause */
+	uint64_t n; /* the run whose cause is searched for */
 };
 
 struct hunt {
@@ -37,10 +37,11 @@ struct hunt {
 	unsigned lost;
 	int signals; /* signalfd */
 	bool has_values; /* all invariants had a value at the end of some run */
-	unsigned without_values; /* runs at whose end one had none, if that was so of all: why */
+	unsigned without_values; /* runs at whose end an invariant had no value; no_value says why in the first of them
+				  */
 	char *no_value;
-	bool full; /* no run is begun until causes are found and their recordings can be given up */
-	bool stopping; /* nothing is begun any more */
+	bool full; /* no run is begun until causes are found, since their recordings can be removed then */
+	bool stopping; /* nothing new is begun */
 	bool hurry; /* runs and searches in progress are ended */
 	enum hunt_stop why;
 	struct err error; /* of HUNT_ERROR */

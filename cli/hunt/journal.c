@@ -45,7 +45,8 @@ int journal_add(struct journal *j, const json_t *line, bool sync, struct err *e)
 	buf_add_char(&b, '\n');
 	if (end < 0 || write_full(j->fd, b.data, b.len)) {
 		err_errno(e, ERR_HOST, "%s", j->path);
-		if (end >= 0 && ftruncate(j->fd, end)) /* else the cut line stays, and readers leave it out */
+		/* if that fails, the incomplete line stays, and readers leave it out */
+		if (end >= 0 && ftruncate(j->fd, end))
 			buf_clear(&b);
 		return -1;
 	}

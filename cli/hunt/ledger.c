@@ -145,7 +145,7 @@ void ledger_add(struct ledger *l, const json_t *line)
 
 struct reading {
 	struct ledger *l;
-	json_t *causes; /* they may be in a file that is read before that of the run */
+	json_t *causes; /* a cause may be in a file that is read before the one with its run */
 };
 
 static void one_line(void *arg, const json_t *v)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parts before anything has failed: orders that are rare otherwise show most bugs of order. */
+/* weights before any run has failed: unusual orders (chaos) show most bugs of order */
 static const uint64_t prior[HUNT_CLASSES] = {3, 1, 12};
 
 #define ONE 65536u
-#define DOUBT 8u /* runs without a failure that a class is taken to have had */
+#define DOUBT 8u /* each class counts as if it had had this many more runs without a failure */
 
 void plan_init(struct plan *p, unsigned scheds)
 {
@@ -72,7 +72,7 @@ static void shares(const struct plan *p, uint64_t epoch, uint64_t share[HUNT_CLA
 static void lay_out(struct plan *p, uint64_t epoch)
 {
 	uint64_t share[HUNT_CLASSES];
-	int64_t credit[HUNT_CLASSES] = {0}, sum = 0; /* below 0: it has had more turns than are its part */
+	int64_t credit[HUNT_CLASSES] = {0}, sum = 0; /* below 0: the class has had more turns than its share */
 
 	shares(p, epoch, share);
 	for (unsigned c = 0; c < HUNT_CLASSES; c++)

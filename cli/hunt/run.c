@@ -29,17 +29,17 @@
 struct child {
 	const struct hunt_run *run;
 	bool keep;
-	double timeout_s; /* as was asked for; not positive: none was */
+	double timeout_s; /* as the user has given it; not positive: none was given */
 };
 
-/* All that is below us is of this run. */
+/* Ends all descendants of this process: they are all of this run. */
 static void end_rest(void)
 {
 	while (waitpid(-1, NULL, WNOHANG) >= 0 && task_end_below(getpid()))
 		;
 }
 
-/* Until when what the program has left behind may run on. */
+/* The time until which processes that the program left behind may run on. */
 static double rest_until(const struct child *c)
 {
 	return c->timeout_s > 0 ? c->run->started_s + c->timeout_s : clock_s() + REST_S;
@@ -57,8 +57,8 @@ static bool is_crash(int status)
 }
 
 /*
- * The program has ended well. What it has left behind, as a daemon does that goes into the background, is a part of the
- * run: *status becomes that of a process of it that crashes.
+ * The program has exited with 0. Processes that it has left behind, such as a daemon in the background, are a part of
+ * the run: if one of them crashes, *status becomes its status.
  */
 static void wait_for_rest(const struct child *c, int *status)
 {
@@ -141,7 +141,7 @@ static _Noreturn void child(const struct hunt_run *r, const struct hunt_spec *sp
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* as when the hunt was begun: a program's path may be relative */
+	/* where the hunt was begun, since the program's path may be relative */
 	if (!spec->isolate && chdir(spec->cwd)) {
 		err_errno(&e, ERR_HOST, "%s", spec->cwd);
 		fail(o, &e);
@@ -215,7 +215,7 @@ void run_read(struct hunt_run *r)
 {
 	static char data[65536];
 
-	/* not for ever: others write too */
+	/* bounded, since other runs write at the same time */
 	for (unsigned i = 0; i < 16 && r->out >= 0; i++) {
 		ssize_t n = read(r->out, data, sizeof(data));
 
@@ -244,7 +244,7 @@ void run_end(struct hunt_run *r, const char *reason)
 	if (!r->ended_for) {
 		r->ended_for = reason;
 		r->ended_s = now;
-		/* known before the program ends by it */
+		/* set before the signal, so that it is known when the program ends */
 		__atomic_store_n(str_eq(reason, "timeout") ? &r->outcome->timed_out : &r->outcome->unwanted, true,
 				 __ATOMIC_RELEASE);
 	}

@@ -31,7 +31,7 @@ struct hunt_run {
 	struct run_output output;
 	struct hunt_outcome *outcome; /* shared with the child */
 	double started_s, deadline_s; /* clock_s; 0: no deadline */
-	const char *ended_for; /* why we end it: "timeout", "disk", "stop"; NULL: we do not */
+	const char *ended_for; /* why the hunt ends it: "timeout", "disk", "stop"; NULL: it does not */
 	double ended_s; /* since when */
 };
 
@@ -45,8 +45,10 @@ void run_read(struct hunt_run *r);
  * themselves.
  */
 double run_deadline_s(const struct hunt_run *r);
-/* Ends the program and all that it started, for the reason; its recording is finished then, if it is wanted. To be
- * called again until the child has ended. */
+/*
+ * Ends the program and all that it has started, for this reason. If the recording is wanted, it is finished first. To
+ * be called again until the child has ended.
+ */
 void run_end(struct hunt_run *r, const char *reason);
 /* The child has ended. Its output goes to DIR/output. */
 int run_save_output(const struct hunt_run *r, struct err *e);

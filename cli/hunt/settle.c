@@ -15,7 +15,7 @@
 #include "hunt/hunt_int.h"
 #include "hunt/verdict.h"
 
-#define LOST_MOST 5u /* runs whose process died, in a row */
+#define LOST_MOST 5u /* how many runs in a row may lose their process */
 #define VALUES_MOST 3u /* runs after which it is a mistake when an invariant never had a value */
 #define SAME_MOST                                                                                                      \
 	8u /* failures with the same signs that are searched; if they all have one cause, it is that of the others too \
@@ -41,7 +41,7 @@ static void remove_run(const struct hunt_run *r)
 	rm_rf(r->dir, &ignored);
 }
 
-/* Writes it down; what is not in the journal did not happen. */
+/* Adds a line to the journal. Only what is in the journal has happened. */
 static int write_down(struct hunt *h, const json_t *line, bool sync)
 {
 	struct err e;
@@ -60,7 +60,7 @@ static json_t *run_line(const struct hunt_run *r)
 			 hunt_class_name(r->sched), "seed", (json_int_t)r->seed, "s", r->outcome->seconds);
 }
 
-/* The block of runs is another task's again, if somebody asks for it: all of it is done. */
+/* Releases the claim to a block of runs if all of them are done. */
 static void release_block(struct hunt *h, uint64_t local)
 {
 	uint64_t first = local / h->block * h->block;
@@ -87,7 +87,7 @@ static void passed(struct hunt *h, const struct hunt_run *r, bool skip)
 		release_block(h, r->local);
 }
 
-/* Of those that look the same, nobody wants to hear for ever. */
+/* Is the failure worth a message? After some that look the same it is not. */
 static bool is_news(const struct hunt *h, const json_t *fail)
 {
 	cleanup_free char *signs = groups_signs(fail);
@@ -101,7 +101,7 @@ static bool is_news(const struct hunt *h, const json_t *fail)
 	return same <= SAME_MOST;
 }
 
-/* The folder comes first: a line in the journal means that it is there. */
+/* Notes a failure. Its folder is renamed before the line is written: so a folder that the journal names exists. */
 static void failed(struct hunt *h, const struct hunt_run *r, json_t *fail)
 {
 	json_auto_t *line = run_line(r);
@@ -110,11 +110,11 @@ static void failed(struct hunt *h, const struct hunt_run *r, json_t *fail)
 	cleanup_free char *sched = hunt_sched_text(r->sched, r->seed);
 	struct err e, ignored;
 
-	if (ledger_is_done(&h->ledger, r->local)) { /* somebody took us for dead, and was faster */
+	if (ledger_is_done(&h->ledger, r->local)) { /* another task took this one for dead, and has done the run */
 		remove_run(r);
 		return;
 	}
-	rm_rf(to, &ignored); /* of someone who died between this and the next line */
+	rm_rf(to, &ignored); /* left by a task that died between the rename and the line in the journal */
 	if (rename(r->dir, to)) {
 		err_errno(&e, ERR_HOST, "%s", to);
 		hunt_fail(h, &e);
@@ -139,7 +139,7 @@ static void again(struct hunt *h, const struct hunt_run *r)
 	remove_run(r);
 }
 
-/* Its process died, of a lack of memory perhaps; or fred could not do what it should. */
+/* The process of a run died (perhaps memory was short), or fred could not do its work. */
 static void lost(struct hunt *h, const struct hunt_run *r, const struct err *why)
 {
 	cleanup_free char *sched = hunt_sched_text(r->sched, r->seed);
@@ -175,7 +175,7 @@ static bool start_verdict(struct hunt *h, struct job *j, const json_t *fail)
 	return true;
 }
 
-/* true: the job goes on. */
+/* A run has ended. true: the job continues, with the verdict. */
 static bool run_over(struct hunt *h, struct job *j, int status)
 {
 	const struct hunt_outcome *o = j->run.outcome;
@@ -258,7 +258,7 @@ static void verdict_over(struct hunt *h, struct job *j, int status)
 	struct err e;
 	json_auto_t *v = NULL;
 
-	if (h->hurry || (h->stopping && WIFSIGNALED(status))) { /* ended by us */
+	if (h->hurry || (h->stopping && WIFSIGNALED(status))) { /* the hunt has ended it */
 		remove_run(&j->run);
 		return;
 	}
@@ -292,7 +292,7 @@ static void cause_over(struct hunt *h, uint64_t n, int status)
 	struct err e;
 
 	if (!f || h->hurry)
-		return; /* it is looked for when this is resumed */
+		return; /* the next start of this hunt searches for it */
 	cause = cause_read(f, &e);
 	if (!cause)
 		cause = json_pack("{s:b, s:b, s:n, s:n, s:[o], s:s}", "replays", 0, "found", 0, "by", "culprit",
@@ -314,7 +314,7 @@ static void cause_over(struct hunt *h, uint64_t n, int status)
 	}
 }
 
-/* What others with the same signs have come from, if enough were looked at and all have the same cause. */
+/* The cause of other failures with the same signs, if enough of them were searched and all have the same cause. */
 static const json_t *same_as_others(const struct hunt *h, const struct failure *f)
 {
 	cleanup_free char *signs = groups_signs(f->fail);
@@ -345,8 +345,9 @@ static bool is_searched(const struct hunt *h, uint64_t n)
 }
 
 /*
- * Of a failure whose search is ours from now on: what others wrote before we claimed it, we may not have read. NULL:
- * its cause is known by now (then the claim is given back, as its recording may be gone), or we fail.
+ * This task has claimed the search for a failure's cause. Another task may have written the cause before that, so the
+ * journals are read again. NULL: the cause is known (then the claim is given back, as the recording may be gone), or
+ * the hunt fails.
  */
 static struct failure *still_unknown(struct hunt *h, uint64_t n, const char *claim)
 {

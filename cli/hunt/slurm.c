@@ -17,7 +17,7 @@
 
 #define TASKS "1-8" /* of the array, unless --array says otherwise */
 
-/* The words of sbatch's --array at words[i], whose value may be the next one; 0: it is another option. */
+/* How many words of sbatch's --array begin at words[i] (its value may be the next word); 0: it is another option. */
 static size_t array_words(const struct strv *words, size_t i)
 {
 	const char *w = words->s[i];
@@ -35,7 +35,7 @@ static bool has_array(const struct strv *words)
 	return false;
 }
 
-/* The same options for the one job after the array. */
+/* Copies the options without --array, for the single job after the array. */
 static void without_array(struct strv *out, const struct strv *words)
 {
 	for (size_t i = 0, n; i < words->n; i += n ? n : 1) {
@@ -45,7 +45,7 @@ static void without_array(struct strv *out, const struct strv *words)
 	}
 }
 
-/* Our own command line, without --slurm; reports: with --report. */
+/* The command line of this process, without --slurm; reports: with --report. */
 static int own_words(struct strv *out, bool reports, struct err *e)
 {
 	cleanup_buf struct buf b = {0};

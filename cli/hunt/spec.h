@@ -31,16 +31,16 @@ struct hunt_spec {
 	char *fail_if; /* NULL: none */
 	unsigned scheds; /* bits: 1 << enum hunt_class */
 	uint64_t seed; /* of the run 0; run N has seed + N */
-	uint64_t shard, shards; /* 0 of 1: all runs; else those whose number modulo shards is this */
+	uint64_t shard, shards; /* 0 of 1: all runs; else the runs N with N % shards == shard */
 	bool isolate; /* each run has a working directory of its own */
 	double timeout_s; /* 0: 20 times the longest run that passed, at least 10 s; or HUNT_TIMEOUT_NONE */
 
-	/* kept, and changed by a start that says otherwise */
+	/* kept too, but a later start may change these */
 	uint64_t runs; /* in all, of all shards; 0: no bound */
 	bool until_failure;
 	double budget_s; /* of each start; 0: none */
 
-	/* of this start */
+	/* of this start only */
 	unsigned jobs;
 	unsigned keep; /* recordings kept of each group */
 	uint64_t max_disk; /* bytes */
@@ -48,11 +48,11 @@ struct hunt_spec {
 };
 
 void hunt_spec_fini(struct hunt_spec *s);
-/* What is kept of it, a new reference; and back, into a spec whose other fields stay as they are. */
+/* The part that is kept, as a new reference; and the reverse, which leaves the other fields as they are. */
 json_t *hunt_spec_json(const struct hunt_spec *s);
 int hunt_spec_from_json(struct hunt_spec *s, const json_t *v, struct err *e);
 
-/* "parallel,serial,chaos:7" (words of record --sched). *seed: as it was, if none is given. */
+/* Parses "parallel,serial,chaos:7" (words of record --sched). *seed is unchanged if none is given. */
 int hunt_parse_scheds(const char *text, unsigned *scheds, uint64_t *seed, struct err *e);
 /* "parallel", "serial", "chaos". */
 const char *hunt_class_name(enum hunt_class c);

@@ -56,7 +56,7 @@ int state_open(struct hunt_state *s, const char *dir, json_t **spec, struct err 
 	return *spec ? 0 : -1;
 }
 
-/* Whoever comes first makes it. */
+/* Makes hunt.json; if several tasks start at once, the first one does. */
 static int publish_spec(struct hunt_state *s, const json_t *spec, struct err *e)
 {
 	cleanup_free char *path = state_path(s, "hunt.json", NULL);
@@ -79,7 +79,7 @@ static int same_spec(const struct hunt_state *s, const json_t *a, const json_t *
 
 	json_object_foreach((json_t *)a, key, v)
 	{
-		/* a fresh seed is another one each time, and when to stop may change */
+		/* without --seed each start gets a new one; the fields of when to stop may be changed */
 		if (str_eq(key, "seed") || str_eq(key, "runs") || str_eq(key, "until_failure") ||
 		    str_eq(key, "timeout_s") || str_eq(key, "budget_s") || json_equal(v, json_object_get(b, key)))
 			continue;
@@ -153,7 +153,10 @@ static int take_name(struct hunt_state *s, struct err *e)
 	return err_set(e, ERR_HOST, "%s/tasks: too many tasks", s->dir);
 }
 
-/* Runs in flight of tasks that are gone: their processes end, their folders go. Those of other machines are theirs. */
+/*
+ * Ends the processes of runs that dead tasks of this machine had begun, and removes their folders. Runs of other
+ * machines are left to their tasks.
+ */
 static void clean_runs(struct hunt_state *s)
 {
 	cleanup_free char *runs = state_path(s, "runs", NULL);
@@ -196,7 +199,8 @@ void state_beat(struct hunt_state *s)
 		return;
 	s->beat_s = clock_s();
 	path = task_path(s, s->task);
-	utimensat(AT_FDCWD, path, NULL, 0); /* where this fails, others may do our runs again: no harm */
+	/* if this fails, other tasks may take this one for dead and repeat its runs, which does no harm */
+	utimensat(AT_FDCWD, path, NULL, 0);
 }
 
 /* ---- claims ---- */
@@ -208,8 +212,10 @@ static char *claim_path(const struct hunt_state *s, const char *what, unsigned n
 	return state_path(s, "claims", name);
 }
 
-/* Does the owner of a claim live? What cannot be read was claimed by someone who died before he wrote his name, or is
- * gone. */
+/*
+ * Does the owner of a claim live? If the file is empty, its owner may be about to write his name; if that is not so
+ * within a minute, he died before.
+ */
 static bool owner_lives(const struct hunt_state *s, const char *path)
 {
 	cleanup_buf struct buf b = {0};
@@ -240,8 +246,10 @@ int state_claim(struct hunt_state *s, const char *what, struct err *e)
 		}
 		if (path_exists(path) && owner_lives(s, path))
 			return 0;
-		/* there is none yet, or the owner of the last one is dead: the next is ours, unless somebody else is
-		 * faster */
+		/*
+		 * there is no claim yet, or the owner of the last one is dead: this task makes the next one, unless
+		 * another task is faster
+		 */
 		fd = open(path_exists(path) ? next : path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 && errno == EEXIST)
 			continue;

@@ -25,13 +25,13 @@
 
 struct hunt_state {
 	char *dir; /* absolute */
-	char *task; /* our name; NULL: we only look */
-	int lock; /* our task file, which is locked while we live; -1 */
+	char *task; /* our name; NULL: this process only reads */
+	int lock; /* our task file, locked as long as this process lives; or -1 */
 	struct journal journal;
-	double beat_s; /* when we last said that we live (clock_s) */
+	double beat_s; /* when our task file was touched last (clock_s) */
 };
 
-/* Is there a hunt? */
+/* Is there a hunt in this folder? */
 bool state_exists(const char *dir);
 /*
  * Makes the folder of a hunt with this spec, or opens the one that is there, of the same spec (by another task of it).
@@ -41,14 +41,14 @@ int state_create(struct hunt_state *s, const char *dir, const json_t *spec, stru
 /* Opens it; *spec: a new reference. ERR_USAGE: there is none. */
 int state_open(struct hunt_state *s, const char *dir, json_t **spec, struct err *e);
 void state_fini(struct hunt_state *s);
-/* From now on we are a task of it; what dead ones of this machine have left in flight is ended and removed. */
+/* Makes this process a task of the hunt. What dead tasks of this machine have left is ended and removed. */
 int state_join(struct hunt_state *s, struct err *e);
 /* Touches the task's file, if that is not long ago, so that others know that it lives. */
 void state_beat(struct hunt_state *s);
 
-/* Which task may do WHAT? 1: we, from now on; 0: another one that lives; -1: e (ERR_HOST). */
+/* May this task do WHAT? 1: yes, it has claimed it; 0: another live task has; -1: e (ERR_HOST). */
 int state_claim(struct hunt_state *s, const char *what, struct err *e);
-/* WHAT is done, and the journal says so. */
+/* Gives up the claim to WHAT, which is done, as the journal says. */
 void state_release(struct hunt_state *s, const char *what);
 
 /* DIR/a/b, b may be NULL; malloc'd. */

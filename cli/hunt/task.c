@@ -43,7 +43,7 @@ json_t *task_self(void)
 			 first_line("/proc/sys/kernel/random/boot_id"), "pid", (int)getpid());
 }
 
-/* The lock is the process's (fcntl(2)): a child that it leaves behind does not hold it. */
+/* The lock is the process's own (fcntl(2)): a child does not inherit it. */
 bool task_lock(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -83,7 +83,7 @@ bool task_lives(const char *path, const char *dir)
 
 	if (v && json_equal(json_object_get(self, "boot"), json_object_get(v, "boot")))
 		return is_locked(path);
-	return task_file_is_fresh(path, dir); /* on another machine, or it is about to be written */
+	return task_file_is_fresh(path, dir); /* the writer is on another machine, or the file is about to be written */
 }
 
 /* ---- processes left behind ---- */
@@ -127,8 +127,8 @@ static bool is_any_daemon(pid_t pid)
 }
 
 /*
- * Is it the daemon of our $FRED_HOME? A search may have started it, but it serves all commands of the user. The file's
- * PID alone may be that of a daemon that has ended, and of another process by now.
+ * Is it the daemon of our $FRED_HOME? A search may have started it, but it serves all commands of the user. The PID in
+ * the file is not enough: that daemon may have ended, and another process may have its PID now.
  */
 static bool is_daemon(pid_t pid)
 {
@@ -148,7 +148,7 @@ static bool stat_of(pid_t pid, int *parent, char *state)
 	return sscanf(p, ") %c %d", state, parent) == 2;
 }
 
-/* Calls what for each process of this PID namespace but ours. */
+/* Calls `what` for each process of this PID namespace except this one. */
 static void each_process(void (*what)(pid_t pid, void *arg), void *arg)
 {
 	cleanup_closedir DIR *d = opendir("/proc");
@@ -165,7 +165,10 @@ struct recorders {
 	unsigned n;
 };
 
-/* A daemon that a --fail-if command has started has that command's environment, and serves others. */
+/*
+ * A daemon that a --fail-if command has started has inherited the command's environment, but serves other commands,
+ * too.
+ */
 static void end_recorder(pid_t pid, void *recorders)
 {
 	struct recorders *r = recorders;

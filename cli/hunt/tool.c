@@ -108,7 +108,7 @@ int tool_fredctl(const char *const *words, json_t **result, struct buf *why, str
 	return status_of(pid, e);
 }
 
-/* Waits for its end, for so long; what has not ended by then is ended. true: it has ended by itself. */
+/* Waits at most this long for the process; then ends it. true: it has ended by itself. */
 static bool ends_within(pid_t pid, int seconds)
 {
 	double end = clock_s() + seconds, left = seconds;
@@ -117,7 +117,7 @@ static bool ends_within(pid_t pid, int seconds)
 	int n = 0;
 
 	if (fd < 0)
-		return true; /* a kernel without it: waitpid is without a bound */
+		return true; /* a kernel without pidfd_open: waitpid then waits without a limit */
 	while (left > 0 && (n = poll(&p, 1, (int)(left * 1000) + 1)) <= 0)
 		left = end - clock_s();
 	close(fd);

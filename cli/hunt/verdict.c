@@ -23,7 +23,7 @@ struct verdict {
 	json_t *fail; /* NULL: it has not failed so far */
 	json_t *unknown; /* an invariant that has no value, and why; NULL: all have one */
 	bool skip;
-	bool unasked; /* the invariants could not be evaluated, of a run that failed by itself */
+	bool unasked; /* the invariants of a run that failed by itself could not be evaluated */
 };
 
 bool verdict_is_needed(const struct hunt_spec *spec)
@@ -31,7 +31,7 @@ bool verdict_is_needed(const struct hunt_spec *spec)
 	return spec->fail_if || spec->invariants.n;
 }
 
-/* 0: it fails; 1: it does not; 125: the run does not count. All else is a mistake in the command. */
+/* 0: the run fails; 1: it does not; 125: it does not count. Any other status is an error of the command. */
 static int ask_command(struct verdict *v, struct err *e)
 {
 	const struct hunt_outcome *o = v->run->outcome;
@@ -62,7 +62,7 @@ static int ask_command(struct verdict *v, struct err *e)
 	return 0;
 }
 
-/* As GDB prints a value that C takes for false. */
+/* Is it a value, as GDB prints it, that is false in C? */
 static bool is_false(const char *value)
 {
 	static const char *const words[] = {"0", "false", "0x0", "0.0", "'\\000'", "0 '\\000'", "NULL", "nullptr"};
@@ -74,7 +74,10 @@ static bool is_false(const char *value)
 	return false;
 }
 
-/* A run that has failed by itself keeps that: the search for the cause begins with the invariant all the same. */
+/*
+ * Notes that invariants are false. If the run has failed by itself, that stays its failure, but the search for the
+ * cause begins with the invariant.
+ */
 static void broken(struct verdict *v, const json_t *list, const char *when)
 {
 	if (!v->fail)
@@ -84,7 +87,7 @@ static void broken(struct verdict *v, const json_t *list, const char *when)
 	json_object_set(v->fail, "invariants", (json_t *)list);
 }
 
-/* The value of all of them at a position. One that has none is neither true nor false. */
+/* Evaluates all invariants at a position. One without a value is neither true nor false. */
 static int ask_at(struct verdict *v, const char *at, const char *when, struct err *e)
 {
 	json_auto_t *result = NULL, *list = json_array();
@@ -102,8 +105,10 @@ static int ask_at(struct verdict *v, const char *at, const char *when, struct er
 	status = tool_fredctl((const char *const *)words.s, &result, &why, e);
 	if (status < 0)
 		return -1;
-	/* it has failed all the same: the search will say that its recording does not replay. Not where the daemon has
-	 * died */
+	/*
+	 * the run has failed in any case, and the search will say that its recording does not replay; but if the daemon
+	 * has died, it is an error
+	 */
 	v->unasked = v->fail && status == err_exit_code(ERR_INTERNAL) && !strstr(buf_str(&why), "fredd") &&
 		     !json_is_array(json_object_get(result, "values"));
 	if (v->unasked)
@@ -133,7 +138,10 @@ static bool has_exited(const struct verdict *v)
 	return !kind || str_eq(kind, "exit") || str_eq(kind, "fail-if");
 }
 
-/* At the end; and, as reverse-watch does, before the program's destructors have cleared what the invariants read. */
+/*
+ * Evaluates the invariants at the end; and at the call of exit, as reverse-watch does, since the program's destructors
+ * may clear what they read.
+ */
 static int ask_at_end(struct verdict *v, struct err *e)
 {
 	if (ask_at(v, "end", "at the end", e))
@@ -143,7 +151,7 @@ static int ask_at_end(struct verdict *v, struct err *e)
 	return ask_at(v, "exit", "where the program called exit", e);
 }
 
-/* Of the first one that was false at some time, though it is true at the end. */
+/* Searches for the first invariant that was false at some time, though it is true at the end. */
 static int ask_always(struct verdict *v, struct err *e)
 {
 	for (size_t i = 0; i < v->spec->invariants.n && !json_object_get(v->fail, "invariants"); i++) {

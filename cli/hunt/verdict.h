@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdict.h: has a run failed that ended by itself? The user's --fail-if and the invariants decide. That takes a while,
- * so a child does it, and writes its answer to DIR/verdict.json: {fail: {kind, text, ...} or null, skip: bool, unknown:
- * text (of an invariant that has no value at the end) or null, error: text or null}.
+ * verdict.h: decides whether a run that ended by itself has failed, by the user's --fail-if and invariants. That takes
+ * a while, so a child does it, and writes its answer to DIR/verdict.json: {fail: {kind, text, ...} or null, skip: bool,
+ * unknown: text (of an invariant that has no value at the end) or null, error: text or null}.
  */
 #ifndef FRED_HUNT_VERDICT_H
 #define FRED_HUNT_VERDICT_H

@@ -31,7 +31,7 @@ static void notes(struct live *l)
 	out_note(l->o->cli, "recorded %s", l->rec.result.dir);
 }
 
-/* There is no program any more. */
+/* Removes what belonged to the program, which has ended. */
 static void leave(struct live *l)
 {
 	live_return(l);
@@ -54,13 +54,13 @@ void live_finish(struct live *l, int status)
 	record_session_fini(&l->rec);
 }
 
-/* The signal by which it stopped and which is to be delivered to it, as GDB has it; 0: none. */
+/* The signal that stopped the program and is to be delivered to it, as GDB has decided; 0: none. */
 static int stopped_by(const struct live *l)
 {
 	int sig = l->stop.why == RSP_SIGNALLED ? regs_host_signal(l->stop.sig) : 0;
 	siginfo_t si;
 
-	/* an interrupt of GDB's is no signal of the program's */
+	/* an interrupt from GDB is not a signal of the program */
 	if (!sig || ptrace(PTRACE_GETSIGINFO, l->stop.tid, 0, &si) || si.si_signo != sig ||
 	    si.si_code >> 8 == PTRACE_EVENT_STOP)
 		return 0;
@@ -78,7 +78,7 @@ static bool is_fatal(int sig)
 	return true;
 }
 
-/* Detaches: the program runs on, with the signal by which it stopped. 1: not possible now. */
+/* Detaches: the program runs on, and gets the signal that stopped it. 1: not possible now. */
 static int let_go(struct live *l, struct err *e)
 {
 	struct group_thread *th = group_find(&l->group, l->stop.tid);
@@ -111,7 +111,7 @@ int live_tell_life(struct live *l, struct err *e)
 	return write_full(l->life, &self, sizeof(self)) ? err_errno(e, ERR_INTERNAL, "pipe") : 0;
 }
 
-/* Its parent and tracer was this process, which no other process refers to any more. */
+/* Waits for the program in the place of this process, its parent and tracer, which nobody else refers to any more. */
 static _Noreturn void look_after(struct live *l)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), status = 0;
@@ -151,7 +151,7 @@ int live_detach(void *arg, struct err *e)
 	return 0;
 }
 
-/* Waits for its end; kills it if it goes on, as it may with a handler. */
+/* Waits for the end of the program, which may run on in a handler; then kills it. */
 static void end_within(struct live *l, pid_t pid, unsigned ms)
 {
 	cleanup_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -176,7 +176,7 @@ int live_kill(void *arg, struct err *e)
 	if (!l->group.n)
 		return 0;
 	live_return(l);
-	if (l->ending) /* this signal is not what ends it */
+	if (l->ending) /* what ends the program is not this signal */
 		return let_go(l, e) ? err_set(e, ERR_USAGE, "a signal is pending for it: continue first")
 				    : wait_end(l, pid, e);
 	if (is_fatal(stopped_by(l)) && !let_go(l, e)) {

@@ -24,7 +24,9 @@
 #define COMMAND "qRcmd,"
 #define LOST_MAX 3u
 
-/* Text for the user, sent while GDB waits for an answer; later, if GDB would take the text for the answer. */
+/*
+ * Shows text to the user: at once, while GDB waits for an answer, or later, if GDB would take the text for the answer.
+ */
 static void say(struct live *l, const char *text)
 {
 	cleanup_buf struct buf b = {0};
@@ -70,7 +72,7 @@ static int send_past(struct live *l, const char *packet, struct err *e)
 	return rsp_send(&l->past, buf_str(&b), b.len, e);
 }
 
-/* Text for the user, in front of the answer. "OK" is none. */
+/* Is the packet text for the user, which comes before an answer? ("OK" is not.) */
 static bool is_text(const struct buf *p)
 {
 	return p->len > 1 && p->data[0] == 'O' && isxdigit((unsigned char)p->data[1]);
@@ -85,7 +87,7 @@ static int hear_past(struct live *l, struct buf *answer, struct err *e)
 	do {
 		got = rsp_receive(&l->past, &p, e);
 		if (got <= 0) {
-			l->past.fd = -1; /* the bridge's */
+			l->past.fd = -1; /* the bridge closes it */
 			return got < 0 ? -1
 				       : err_set(e, ERR_INTERNAL,
 						 "the replay has ended: `live` returns to the program");
@@ -102,11 +104,11 @@ static int hear_past(struct live *l, struct buf *answer, struct err *e)
 	return 0;
 }
 
-/* Its answer; GDB may interrupt it meanwhile. */
+/* Sends a packet to the worker and waits for its answer. GDB may interrupt meanwhile. */
 static int ask_past(struct live *l, const char *packet, struct buf *answer, struct err *e)
 {
 	struct pollfd p[] = {{.fd = l->past.fd, .events = POLLIN}, {.fd = l->conn.fd, .events = POLLIN}};
-	bool early = l->conn.interrupted; /* before this packet */
+	bool early = l->conn.interrupted; /* it came before this packet */
 	int r = 0;
 
 	if (l->past.fd < 0)
@@ -121,7 +123,7 @@ static int ask_past(struct live *l, const char *packet, struct buf *answer, stru
 		if ((early || p[1].revents) && rsp_interrupted(&l->conn)) {
 			early = false;
 			if (write(l->past.fd, INTERRUPT, 1) != 1)
-				early = false; /* that shows when it is read from */
+				early = false; /* the worker has gone, as the next read shows */
 			p[1].fd = p[1].revents & POLLHUP ? -1 : p[1].fd;
 		}
 		if (p[0].revents)
@@ -153,7 +155,7 @@ static int set_break(struct live *l, const struct breaks_point *p, struct err *e
 	return ask_ok(l, buf_str(&b), e);
 }
 
-/* Steps back are made in this thread. */
+/* Tells the worker which thread the user looks at: steps back are made in it. */
 static int tell_selected(struct live *l, struct err *e)
 {
 	cleanup_buf struct buf b = {0};
@@ -228,7 +230,7 @@ static void block_children(int how)
 	sigprocmask(how, &set, NULL);
 }
 
-/* stop: it stands where the last one stopped, not where the program does. */
+/* stop: the replay begins where the last one stopped, and not at the program's position. */
 static int start_worker(struct live *l, bool stop, struct err *e)
 {
 	json_t *params = json_pack("{s:b, s:o, s:o, s:o}", "stop", stop, "rec",
@@ -290,13 +292,16 @@ static void note_choice(struct live *l, const char *packet)
 			str_set(&l->chosen[i], "%s", packet);
 }
 
-/* Both sides stop at the same places. */
+/* Is it a packet about where to stop? The program and the replay both get these. */
 static bool is_for_both(const char *packet)
 {
 	return tolower((unsigned char)packet[0]) == 'z' || str_starts(packet, "QPassSignals:");
 }
 
-/* GDB shows the reason of an error after "E." only to some packets; GDB 13 takes it for memory where it reads that. */
+/*
+ * Answers with an error. GDB shows a reason after "E." only for some packets; GDB 13 takes it for memory in the answer
+ * to a read.
+ */
 static int refuse(struct live *l, const char *packet, const struct err *why, struct buf *answer)
 {
 	bool memory = packet[0] == 'm';
@@ -336,13 +341,13 @@ static int recover(struct live *l, const char *packet, struct buf *answer, struc
 		return ask_past(l, packet, answer, e);
 	if (ask_past(l, "?", &stop, e))
 		return -1;
-	buf_addf(answer, "T02%s", stop.len > 3 ? stop.data + 3 : ""); /* an interrupt */
+	buf_addf(answer, "T02%s", stop.len > 3 ? stop.data + 3 : ""); /* as for an interrupt */
 	return 0;
 }
 
 /*
- * GDB accepts console output only before answers to resuming packets and to qRcmd, and takes it for the answer to any
- * other: such text is held back. A worker says it then too, when another one takes its place for GDB's packet.
+ * GDB accepts console output only before the answers to resuming packets and to qRcmd; before any other it takes the
+ * output for the answer. So such text is held back, also when another worker takes the place of one that died.
  */
 static void let_speak(struct live *l, const char *packet)
 {
@@ -372,7 +377,7 @@ static int pass(struct live *l, const char *packet, struct buf *answer)
 		l->lost = 0;
 	if (!r)
 		return 1;
-	if (!l->back) { /* GDB knows of the past only, until `live` */
+	if (!l->back) { /* GDB knows only the past until `live` */
 		l->back = true;
 		l->past.fd = -1;
 	}
@@ -413,7 +418,7 @@ static int return_to_live(struct live *l, struct buf *answer)
 	return 1;
 }
 
-/* Packets that do not concern the live program. */
+/* Notes packets that do not concern the live program, but a later replay. */
 static bool is_for_later(struct live *l, const char *name, const char *packet)
 {
 	static const char *const names[] = {"lines", "prompt", "threads", "over", "watch-conditions"};
@@ -430,7 +435,7 @@ static bool is_for_later(struct live *l, const char *name, const char *packet)
 	return false;
 }
 
-/* The debugger is to select the thread of the last stop. */
+/* Tells the debugger to select the thread of the last stop. */
 static int tell_mover(struct live *l, struct buf *answer)
 {
 	cleanup_free char *text = str_fmt("%d\n", l->group.n ? l->stop.tid : 0);
@@ -521,7 +526,9 @@ static char *ask_use(struct live *l)
 	return xstrdup(text);
 }
 
-/* GDB resumes. true: a call, in the copy; false: the program itself. */
+/*
+ * GDB resumes the program. true: for a function call, which is made in the copy; false: the program itself is to run.
+ */
 static bool goes_aside(struct live *l, const char *packet)
 {
 	cleanup_free char *use = NULL;

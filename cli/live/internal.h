@@ -14,9 +14,9 @@
 
 /* The terminal belongs to GDB while the program is stopped, and to the program while it runs. */
 struct live_term {
-	bool on; /* there is one, and it was ours */
+	bool on; /* there is a terminal, and it was this process's */
 	pid_t debugger; /* its process group */
-	pid_t program; /* the process group that had it last; 0: none */
+	pid_t program; /* the process group that had the terminal last; 0: none */
 	bool known; /* program_modes are set */
 	struct termios debugger_modes, program_modes;
 };
@@ -31,7 +31,7 @@ struct live_start {
 struct live {
 	struct live_opts *o;
 	char snapshot[108]; /* path of a file, see visibility/thread_snapshot.h */
-	char session[108]; /* a folder: what replays keep for the next one, as bookmarks */
+	char session[108]; /* a folder with what replays keep for the next one, such as bookmarks */
 	struct rsp_conn conn; /* GDB's */
 	int life; /* bridge/bridge.h */
 	struct record_session rec;
@@ -42,28 +42,31 @@ struct live {
 	struct process_view view; /* both, for breaks */
 	struct live_term term;
 	struct strv env; /* the environment that there was at first */
-	char *line; /* of the next one, for a shell: the arguments as GDB's user has typed them; NULL: none, or not
-		       known */
+	/* the arguments of the next program for a shell, as GDB's user has typed them; NULL: none, or not known */
+	char *line;
 	bool told; /* GDB tells what was typed */
 	char *cwd; /* of the next program; NULL: this process's */
 	pid_t tid; /* the thread of the last stop */
 	struct rsp_stop stop; /* the last one */
 	int passed; /* the signal with which its thread is resumed now; 0: none */
 	uint64_t kept_back; /* bit N - 1: signal N is not for the program (GDB's `handle ... nopass`) */
-	int sent; /* one of GDB's that is on its way, and does not stop it again; 0: none */
-	bool stuck; /* GDB 13 never ends a step over a breakpoint in which the program dies, and resumes no other one */
-	bool ending; /* it stands in its exit */
-	bool jumped; /* GDB learns the new place from its next step */
+	int sent; /* a signal that GDB has sent and that has not arrived: it does not stop the program again; 0: none */
+	/*
+	 * GDB 13 never ends a step over a breakpoint if the program dies in it, and resumes no other program afterwards
+	 */
+	bool stuck;
+	bool ending; /* the program stands in its exit */
+	bool jumped; /* the PC was changed; GDB gets it from its next step */
 
 	bool back; /* GDB speaks with a replay */
 	struct bridge bridge; /* to it */
 	struct rsp_conn past;
-	unsigned lost; /* workers, one after the other, while GDB speaks with a replay */
-	bool aside; /* the replay is for a call or a write only, at the place where the program stands */
-	struct strv later; /* packets with text, until GDB can take it */
-	bool quiet; /* it cannot */
+	unsigned lost; /* how many workers have died one after the other, while GDB speaks with a replay */
+	bool aside; /* the replay is only for a call or a write, at the place where the program stands */
+	struct strv later; /* text for the user, held back until GDB can take it */
+	bool quiet; /* GDB cannot take text now */
 	int selected; /* the thread that GDB's user looks at; 0: not known */
-	char *lines; /* its packet `monitor lines` of the command that is made; NULL: none */
+	char *lines; /* the packet `monitor lines` of the command that is being executed; NULL: none */
 	char *chosen[LIVE_CHOICES]; /* GDB's last packets Hg, Hc and QPassSignals; NULL: none */
 };
 

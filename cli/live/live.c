@@ -72,7 +72,8 @@ static int write_aside(struct live *l, struct err *e)
 	int r = live_write_aside(l, e);
 
 	if (r < 0)
-		out_failure("nothing was written, and no function was called: %s", e->text); /* GDB does not show it */
+		/* GDB does not show the reason */
+		out_failure("nothing was written, and no function was called: %s", e->text);
 	return r;
 }
 
@@ -82,7 +83,7 @@ static int set_regs(void *arg, int tid, const struct rsp_regs *r, struct err *e)
 
 	if (regs(arg, tid, &now, e))
 		return -1;
-	now.r.orig_rax = r->r.orig_rax; /* GDB sets it with the PC, also to what that is */
+	now.r.orig_rax = r->r.orig_rax; /* GDB sets this one together with the PC, to the value that it has anyway */
 	return memcmp(&now, r, sizeof(now)) ? write_aside(arg, e) : 0;
 }
 
@@ -123,7 +124,7 @@ static int object(void *arg, const char *name, struct buf *out, struct err *e)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)l->group.pid, strcmp(name, "auxv") ? "exe" : "auxv");
-	if (!l->group.n) /* GDB has been offered the object, and does not expect it to be gone */
+	if (!l->group.n) /* GDB has been offered this object, and does not expect it to disappear */
 		return err_set(e, ERR_NOT_FOUND, "the program is not being run");
 	if (!strcmp(name, "auxv"))
 		return read_file(path, out, e);
@@ -192,7 +193,7 @@ static void forked(void *arg, pid_t child)
 		out_failure("process %d: %s", (int)child, e.text);
 }
 
-/* Of this process, from which the program gets it. */
+/* Sets a variable of this process, from which the program inherits it. */
 static void set_env(void *arg, const char *variable)
 {
 	struct live *l = arg;
@@ -227,7 +228,9 @@ static bool is_redirection(const char *word)
 	return c == '<' || c == '>';
 }
 
-/* The line that GDB's user typed, if these words are made of it. NULL: they are not, or a shell would change nothing.
+/*
+ * The line that GDB's user has typed, if these words are what it consists of. NULL: they are not, or a shell would
+ * change nothing.
  */
 static const char *typed_line(const struct live *l, const struct strv *words)
 {
@@ -293,7 +296,7 @@ static int start_program(struct live *l, const struct live_start *start, struct 
 		record_session_fini(&l->rec);
 		return -1;
 	}
-	l->o->record.dir = NULL; /* the next one goes elsewhere */
+	l->o->record.dir = NULL; /* the next recording gets another folder */
 	out_note(l->o->cli, "recording %s (%s)", l->rec.result.dir,
 		 o.sched == RLOG_SCHED_SERIAL ? "serial: one thread at a time"
 					      : "not serial: threads other than the one that "
@@ -326,14 +329,17 @@ static int restart(void *arg, const char *args, struct rsp_stop *stop, struct er
 	live_start_fini(&start);
 	free(steal_ptr(&l->line));
 	if (r) {
-		out_failure("%s", e->text); /* GDB does not show it */
+		out_failure("%s", e->text); /* GDB does not show the reason */
 		return -1;
 	}
 	l->stop = *stop = (struct rsp_stop){.why = RSP_STEPPED, .tid = l->tid};
 	return 0;
 }
 
-/* GDB ignores a stop at a breakpoint that it has deleted meanwhile, and would go on. */
+/*
+ * Reports the stop again: GDB ignores a stop at a breakpoint that it has deleted meanwhile, and would resume the
+ * program.
+ */
 static int tell_again(struct live *l, int tid, struct rsp_stop *stop, struct err *e)
 {
 	struct trace *t = thread_of(l, l->stop.tid, e);

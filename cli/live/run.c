@@ -21,20 +21,22 @@
 #include "visibility/stepper.h"
 
 #define POLL_MS 20
-#define STOPS_ASK 64 /* after so many stops that GDB is not told of, looks whether GDB interrupts */
-#define SETTLE_WAITS 5 /* a thread that was asleep at more looks than these waits */
+/* after this many stops that GDB is not told of, it is checked whether GDB interrupts */
+#define STOPS_ASK 64
+#define SETTLE_WAITS 5 /* a thread waits if it was found asleep more often than this, in a row */
 #define SETTLE_STOPS 30000 /* about a second of single steps */
-#define SETTLE_S 5.0 /* ... in which time: they may be slow on a busy machine, and the user waits for the prompt */
+/* ... but no longer than this: single steps may be slow on a busy machine, and the user waits for the prompt */
+#define SETTLE_S 5.0
 
 struct run {
 	struct live *l;
 	struct stepper s;
 	unsigned stops; /* so far */
 	bool settling;
-	bool coming; /* the terminal's SIGINT */
+	bool coming; /* a SIGINT of the terminal is on its way */
 	unsigned waits; /* how many looks in a row found the thread asleep */
 	double looked; /* when that was */
-	double until; /* settling ends by then: clock_s() */
+	double until; /* when settling ends (clock_s) */
 	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
 	struct rsp_stop *stop;
 };
@@ -104,7 +106,7 @@ static void prepare_image(struct live *l, struct group_thread *th)
 
 			say(l, text);
 		}
-		th->t.stale_interrupt = false; /* another stop ends it */
+		th->t.stale_interrupt = false; /* the program has stopped for another reason */
 	}
 	launch_fix_auxv(th->t.pid, NULL, &e);
 }
@@ -114,14 +116,14 @@ static int become_another(struct run *r, struct group_thread *th)
 	struct live *l = r->l;
 
 	prepare_image(l, th);
-	breaks_fini(&l->breaks); /* GDB takes them for gone with the old one, and sets them anew */
+	breaks_fini(&l->breaks); /* GDB takes the breakpoints for gone with the old program, and sets them again */
 	shim_frames_fini(&l->shim_frames);
 	memset(&l->visibility, 0, sizeof(l->visibility));
 	stop_for(r, RSP_EXECED, th->t.tid, 0);
 	return 0;
 }
 
-/* Holds the program at its exit, where its memory still exists: GDB cannot go back in a program that has exited. */
+/* Holds the program at its exit, where its memory still exists: after the exit GDB could not go back. */
 static int hold_at_end(struct run *r, struct group_thread *th, int status)
 {
 	struct live *l = r->l;
@@ -136,8 +138,8 @@ static int hold_at_end(struct run *r, struct group_thread *th, int status)
 }
 
 /*
- * Is it the fault of which GDB has let the program die? The recorder noted the fault in its handler, removed the
- * handler, and has the fault happen again.
+ * Is it the fault by which the program dies, as GDB has decided? The recorder has noted the fault in its handler and
+ * removed the handler; now the fault happens again.
  */
 static bool is_fault_again(struct run *r, struct group_thread *th, const struct trace_stop *s)
 {
@@ -148,7 +150,7 @@ static bool is_fault_again(struct run *r, struct group_thread *th, const struct 
 	       !live_is_caught(th->t.pid, s->info.si_signo);
 }
 
-/* GDB decides whether a signal is passed on, except for the recorder's own signals. */
+/* Lets GDB decide whether the program gets a signal; the recorder's own signals are passed on without asking. */
 static void take_signal(struct run *r, struct group_thread *th, const struct trace_stop *s)
 {
 	bool sent = s->info.si_signo == r->l->sent;
@@ -162,7 +164,7 @@ static void take_signal(struct run *r, struct group_thread *th, const struct tra
 		stop_for(r, RSP_SIGNALLED, th->t.tid, regs_gdb_signal(s->info.si_signo));
 }
 
-/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED). */
+/* GDB 13 forgets that one thread is being stepped when another one reports libraries (TARGET_WAITKIND_LOADED). */
 static void at_break(struct run *r, struct group_thread *th)
 {
 	enum breaks_verdict v = breaks_wanted(&r->l->breaks, &th->t);
@@ -209,7 +211,10 @@ static void gone(struct run *r)
 	r->l->group.n = 0;
 }
 
-/* Which thread an interrupt is shown in: the last one, if it runs the program's code; one that does; the last one. */
+/*
+ * The thread in which an interrupt is shown: the last one, if it runs the program's code; else any that does; else the
+ * last one.
+ */
 static pid_t interrupted_thread(struct live *l)
 {
 	struct group_thread *last = group_find(&l->group, l->tid);
@@ -225,7 +230,10 @@ static pid_t interrupted_thread(struct live *l)
 	return last ? last->t.tid : l->group.v[0]->t.tid;
 }
 
-/* Not whether it has moved: on a busy machine a thread that can run may not run for a long time. */
+/*
+ * Is the thread asleep? Whether it has moved says nothing: on a busy machine a thread that can run may not run for a
+ * long time.
+ */
 static bool is_asleep(pid_t pid, pid_t tid)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/task/%d/stat", (int)pid, (int)tid);
@@ -234,7 +242,7 @@ static bool is_asleep(pid_t pid, pid_t tid)
 	return state == 'S' || state == 'D';
 }
 
-/* Does the thread that is settling wait, whatever other threads do? */
+/* Does the thread that is settling wait for another thread? */
 static bool waits(struct run *r)
 {
 	double now = clock_s();
@@ -247,8 +255,8 @@ static bool waits(struct run *r)
 }
 
 /*
- * quiet: nothing has happened for a while. A Ctrl-C must be noticed, too, while there are many stops that GDB is not
- * told of.
+ * Does GDB or the user interrupt? quiet: nothing has happened for a while. A Ctrl-C must be noticed also while there
+ * are many stops that GDB is not told of.
  */
 static bool is_interrupted(struct run *r, bool quiet)
 {
@@ -267,7 +275,7 @@ static int wait_stop(struct run *r, struct err *e)
 		struct trace_stop s;
 		int got = group_wait(&l->group, POLL_MS, &th, &s, e);
 
-		/* it was a pending stop: the other threads have not been resumed yet */
+		/* this stop was pending: the other threads have not been resumed yet */
 		if (got < 0 || (got == 1 && (judge(r, th, &s, e) ||
 					     (!r->stopped && !r->passed && group_resume(&l->group, r->s.tid, e)))))
 			return -1;
@@ -285,8 +293,8 @@ static int wait_stop(struct run *r, struct err *e)
 }
 
 /*
- * The thread stopped at a breakpoint at the same time as another one: is set back, and will come to the breakpoint
- * again.
+ * The thread stopped at a breakpoint at the same time as another one did: sets it back, so that it comes to the
+ * breakpoint again.
  */
 static int put_back(struct live *l, struct group_thread *th, struct err *e)
 {
@@ -302,7 +310,8 @@ static int put_back(struct live *l, struct group_thread *th, struct err *e)
 
 /*
  * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction cannot
- * block. The other threads stay stopped, and signals stay pending; but a Ctrl-C does not, however many steps there are.
+ * block. The other threads stay stopped meanwhile, and signals stay pending; only a Ctrl-C is taken, since there may be
+ * many steps.
  */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
@@ -319,7 +328,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 		return -1;
 	if (s.why == TRACE_EXITED)
 		return 0;
-	if (group_is_dying(&s)) /* of the signal with which it was resumed */
+	if (group_is_dying(&s)) /* it dies of the signal with which it was resumed */
 		return group_let_die(&l->group, th, e);
 	if (is_watch(r, th, &s))
 		return 0;
@@ -390,7 +399,7 @@ static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 		return 0;
 	if (run_on(&r, e))
 		return -1;
-	if (now.why == RSP_LIBRARY) /* GDB goes on from there by itself */
+	if (now.why == RSP_LIBRARY) /* GDB resumes the program from there by itself */
 		l->conn.interrupted = true;
 	if (now.why == RSP_STEPPED || (now.why == RSP_SIGNALLED && now.sig == SIGINT))
 		out->tid = now.tid;
@@ -399,8 +408,11 @@ static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 	return 0;
 }
 
-/* GDB resumes it again and again, as for `next` in a long loop: an interrupt that came between two steps stops it
- * before it moves. A signal that it is given first would be lost. */
+/*
+ * GDB may resume the program again and again, for example for `next` in a long loop. An interrupt that came between two
+ * steps stops it before it moves. If the program is to get a signal first, it is not stopped, as the signal would be
+ * lost.
+ */
 static bool is_interrupted_before(struct live *l)
 {
 	return !l->passed && rsp_interrupted(&l->conn);

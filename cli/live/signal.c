@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* signal.c: which signals of the live process GDB is told of. */
+/* signal.c: decides which signals of the live process GDB is told of. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,10 @@
 
 #define SIG_PREEMPT 64 /* the recorder's, see plugins/record/core/sigaction.h */
 
-/* Memory shared with other processes: the recorder has it protected (plugins/record/shm/pages.c). */
+/*
+ * Is it an access to memory that is shared with other processes? The recorder has protected that memory
+ * (plugins/record/shm/pages.c).
+ */
 static bool is_shared(pid_t pid, uint64_t addr)
 {
 	struct mapping m;

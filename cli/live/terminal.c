@@ -53,7 +53,7 @@ void live_term_to_debugger(struct live_term *t)
 
 	if (now == t->debugger)
 		return;
-	t->program = now; /* it may have given it to a child */
+	t->program = now; /* the program may have given the terminal to a child */
 	t->known = !tcgetattr(0, &t->program_modes);
 	give(t->debugger);
 	set_modes(&t->debugger_modes);
