@@ -15,7 +15,7 @@
 /* fredctl bisect --git: a commit that could not be tested (git-bisect(1): 125 skips it). */
 #define EXIT_UNKNOWN 125
 
-/* Does the command line have this option? Also for command lines that could not be parsed that far. */
+/* Is this option on the command line? Also works if the command line could not be parsed. */
 static bool has_option(char **argv, const char *option)
 {
 	for (; *argv && !str_eq(*argv, "--"); argv++)
@@ -83,7 +83,10 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-/* Beyond a limit on the size of files, a write fails and is told of. What is executed has the signal as it was. */
+/*
+ * Beyond the limit on the size of files, a write is to fail with an error instead of a signal. Programs that are
+ * executed have the signal as it was.
+ */
 static void survive_size_limit(void)
 {
 	struct sigaction were, ours = {.sa_handler = nothing, .sa_flags = SA_RESTART};

@@ -109,7 +109,7 @@ static void got_message(struct client_request *k, const char *line, size_t len)
 	} else if (m.type == WIRE_MSG_NOTIFICATION) {
 		got_notification(k, &m);
 	} else if (m.type == WIRE_MSG_ERROR && (json_is_null(m.id) || !m.id)) {
-		wire_msg_to_err(&m, k->e); /* the connection's own end */
+		wire_msg_to_err(&m, k->e); /* the connection has ended */
 		fail(k);
 	} else if (json_integer_value(m.id) == k->id && m.type == WIRE_MSG_RESULT) {
 		k->result = json_incref(m.result);
@@ -296,7 +296,7 @@ int client_open(struct client *c, const struct cli *cli, enum client_open how, s
 	wire_frame_init(&c->in, WIRE_MAX_MESSAGE);
 	if (!home)
 		return -1;
-	/* tries again when the daemon was just ending, or was replaced */
+	/* again if the daemon was just ending, or was replaced */
 	for (int i = 0; i < HELLO_TRIES; i++) {
 		int r = connect_to(c, home, how, e);
 

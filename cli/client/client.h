@@ -17,8 +17,9 @@ struct client {
 	struct wire_frame in;
 	json_int_t next_id;
 	const struct cli *cli;
-	/* What an operation sends as output on descriptor 1 goes here. NULL: to standard output, and nowhere with
-	 * --json. */
+	/*
+	 * Gets what an operation writes to descriptor 1. NULL: it goes to standard output, or is dropped with --json.
+	 */
 	void (*output)(void *ctx, const char *data, size_t len);
 	void *ctx;
 };
@@ -42,8 +43,8 @@ int client_run(const struct cli *cli, const char *method, json_t *params, json_t
 int client_show(const struct cli *cli, const json_t *result, void (*print)(const struct cli *cli, const json_t *result),
 		struct err *e);
 /*
- * client_run and client_show. params: NULL when they could not be made (then -1). The exit code: 1 if the result's
- * field `verdict` is not true (NULL: there is none), else 0; -1 with e set.
+ * client_run and client_show. params: NULL if they could not be made (then -1). Returns the exit code: 1 if `verdict`
+ * is not NULL and that field of the result is not true, else 0; or -1 with e set.
  */
 int client_print(const struct cli *cli, const char *method, json_t *params,
 		 void (*print)(const struct cli *cli, const json_t *result), const char *verdict, struct err *e);

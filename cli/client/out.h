@@ -21,7 +21,7 @@ int out_json(const json_t *v, struct err *e);
 void out_error(const struct cli *cli, const struct err *e, int exit_code);
 /* "fred: ..." on standard error, unless -q. */
 void out_note(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What failed, where the command goes on: --quiet does not suppress it. */
+/* Says what has failed although the command continues; also with --quiet. */
 void out_failure(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Flushes standard output; -1 when something that was printed got lost (full disk, closed pipe). */
 int out_finish(struct err *e);

@@ -39,7 +39,7 @@ void text_position(const json_t *result)
 	putchar('\n');
 }
 
-/* Code without source is shown with its address, as by GDB. */
+/* Code without source is shown by its address, as GDB does. */
 static void text_place(const json_t *o)
 {
 	const char *file = out_str(o, "file", NULL), *pc = out_str(o, "pc", NULL);

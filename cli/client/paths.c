@@ -23,7 +23,7 @@ char *paths_own(enum paths_own which, struct err *e)
 {
 	static const struct {
 		const char *name, *places[3];
-		bool records; /* it is also installed where fred only records (Debian: package fred-record) */
+		bool records; /* also installed where fred can only record (Debian: package fred-record) */
 	} own[] = {
 		[PATHS_RECORDER] = {"libfred-record.so",
 				    {"../plugins/record/libfred-record.so", FRED_LIB "/libfred-record.so"},
@@ -193,7 +193,7 @@ char *paths_recording_of_process(const char *pid, struct err *e)
 	return found;
 }
 
-/* Letters, digits and a few signs of the program's name, so that it is easy to type. */
+/* The letters, digits and a few other characters of the program's name, so that it is easy to type. */
 static char *plain_name(const char *program)
 {
 	char *name = xstrndup(path_base(program), 60);

@@ -25,7 +25,7 @@ static int columns(void)
 	return !ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) && ws.ws_col > 10 ? ws.ws_col : 80;
 }
 
-/* Best effort: a terminal that has gone is no reason to fail. */
+/* An error is ignored: a terminal that has gone is no reason to fail. */
 static void show(const char *s, size_t len)
 {
 	if (write_full(STDERR_FILENO, s, len))

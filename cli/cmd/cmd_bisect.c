@@ -24,7 +24,7 @@
 #include "supervisor/check.h"
 #include "supervisor/record.h"
 
-#define RUNS 100u /* when nothing else says when to stop */
+#define RUNS 100u /* when no other limit is given */
 #define KEEP 3u
 #define MAX_DISK (10ull << 30)
 #define SEEDS "parallel,serial,chaos"
@@ -284,7 +284,7 @@ static char *git_head(void)
 	return got && *line ? xstrdup(line) : NULL;
 }
 
-/* Shards share a folder: each has its hunt in it. dir: malloc'd, and taken. */
+/* Several shards share a folder: each has its own hunt below it. dir: malloc'd, and taken. */
 static char *shard_dir(char *dir, const struct hunt_spec *s)
 {
 	cleanup_free char *whole = dir;
@@ -304,7 +304,10 @@ static char *state_dir(const struct cli *cli, const struct hunt_spec *s, struct 
 	return cli_has(cli, "resume") ? collect_latest(e) : collect_new(path_base(s->argv.s[0]), e);
 }
 
-/* The settings of an existing hunt. Those that this command line may not change must be the same, if it has them. */
+/*
+ * Reads the settings of an existing hunt. If this command line has settings that must not change, they must be the
+ * same.
+ */
 static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, struct err *e)
 {
 	static const char *const fixed[] = {"invariant", "watch-always", "fail-if", "sched", "isolate", "shard"};
@@ -337,7 +340,7 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 	return 0;
 }
 
-/* Makes the state, or goes on with an existing one. */
+/* Makes the state, or opens an existing one to continue it. */
 static int open_state(const struct cli *cli, const char *dir, struct hunt_spec *s, struct err *e)
 {
 	json_auto_t *spec = NULL;
@@ -415,7 +418,7 @@ static int hunt(struct cli *cli, struct hunt_spec *s, struct err *e)
 		return -1;
 	if (!r)
 		return exit_code(cli, report, s);
-	fprintf(stderr, "fred: %s\n", e->text); /* the object on standard output has it too */
+	fprintf(stderr, "fred: %s\n", e->text); /* the JSON object on standard output has the error too */
 	return cli_has(cli, "git") ? 125 : err_exit_code(e->kind);
 }
 

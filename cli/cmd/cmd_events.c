@@ -45,7 +45,7 @@ static int position(const struct cli *cli, const char *option, const char *fallb
 	return 0;
 }
 
-/* One event a call, so that long timelines need no memory: an array is written piece by piece. */
+/* Prints one event. The array is written piece by piece, so that a long timeline needs no memory. */
 static void print_event(const struct cli *cli, const struct timeline_event *ev, bool first)
 {
 	cleanup_buf struct buf b = {0};
@@ -80,7 +80,7 @@ static int print_range(const struct cli *cli, struct timeline *tl, const struct 
 	return got < 0 ? -1 : 0;
 }
 
-/* Its fork ancestors' threads have events on this timeline too. */
+/* Is there such a thread? Threads of the processes that it was forked from have events on this timeline, too. */
 static int check_thread(const struct rec *rec, const struct rec_image *img, uint64_t thread, struct err *e)
 {
 	unsigned most = 0;

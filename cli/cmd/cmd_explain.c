@@ -84,7 +84,7 @@ static void print_damage(const json_t *list)
 	}
 }
 
-/* Guesses: they are told apart from the chain. */
+/* Guesses, which are printed apart from the chain. */
 static void print_candidates(const json_t *list)
 {
 	json_t *v;

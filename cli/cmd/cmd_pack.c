@@ -71,7 +71,7 @@ static int pack_cut(struct cli *cli, const char *dir, const char *file, const ch
 	return print_window(cli, dir, file, bytes, cut, e);
 }
 
-/* In a folder beside the file, where there has to be room anyway. */
+/* Makes the window in a folder beside the file, where there must be enough room anyway. */
 static int pack_window(struct cli *cli, const char *dir, const char *file, struct err *e)
 {
 	cleanup_free char *absolute = path_absolute(file), *folder = absolute ? str_fmt("%s.XXXXXX", absolute) : NULL;

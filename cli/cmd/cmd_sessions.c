@@ -136,7 +136,7 @@ static int exec_checkpoints(struct cli *cli, struct err *e)
 	return 0;
 }
 
-/* Takes the checkpoint; code: of the command that gave none. */
+/* Takes the checkpoint; code: the exit code of the command if there is no checkpoint. */
 static int show_checkpoint(const struct cli *cli, json_t *checkpoint, int code, struct err *e)
 {
 	json_auto_t *v = checkpoint;

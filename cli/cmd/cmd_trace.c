@@ -31,7 +31,7 @@ struct sink {
 	const struct cli *cli;
 	struct chrome chrome;
 	bool to_chrome;
-	json_int_t thread; /* that the last row was of; 0: there was none */
+	json_int_t thread; /* the thread of the last row; 0: there was none */
 };
 
 /* ---- rows as text ---- */

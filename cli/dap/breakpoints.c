@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* breakpoints.c: breakpoints of a source file, or of functions: each request lists all of them. */
+/* breakpoints.c: breakpoints in a source file or on functions: each request lists all that there are to be. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "dap/dap.h"
 #include "gdb/mi_quote.h"
 
-/* Deletes the breakpoints of a source file or a group; all: of all of them. */
+/* Deletes the breakpoints of a source file or a group; all: those of all files and groups. */
 static void remove_those(struct dap *d, const char *source, bool all)
 {
 	size_t left = 0;
@@ -33,7 +33,10 @@ static void remember(struct dap *d, const char *source, int number)
 	d->breakpoints[d->nbreakpoints++] = (struct dap_breakpoint){xstrdup(source), number};
 }
 
-/* How many hits are ignored before it stops: N - 1 for "N" or ">= N", N for "> N". -1: it is none of these. */
+/*
+ * How many hits are ignored before the breakpoint stops the program: N - 1 for "N" or ">= N", N for "> N". -1: the text
+ * is none of these.
+ */
 static int hits_to_pass(const json_t *wanted, uint64_t *n)
 {
 	const char *text = dap_str(wanted, "hitCondition", "");
@@ -52,7 +55,7 @@ static int hits_to_pass(const json_t *wanted, uint64_t *n)
 	return 0;
 }
 
-/* Why a breakpoint is not set; r: what GDB said, if it was asked. */
+/* Says why a breakpoint was not set; r: GDB's answer, if it was asked. */
 static const char *refusal(const json_t *wanted, const struct mi_record *r)
 {
 	uint64_t n;
@@ -78,7 +81,7 @@ static const struct mi_value *bkpt(const struct mi_record *r)
 	return r ? mi_get(r->results, "bkpt") : NULL;
 }
 
-/* A pattern for GDB that matches the file's name, and no other name of that length. */
+/* A pattern for GDB that matches the file's name, and no other name of the same length. */
 static char *pattern_of(const char *name)
 {
 	char *pattern = str_fmt("^%s$", name);
@@ -90,8 +93,8 @@ static char *pattern_of(const char *name)
 }
 
 /*
- * The path by which GDB knows a source file that has been edited since: that of the recording's copy, below a folder
- * of its own (cli/frontend/source_tree.h). NULL: there is none.
+ * If a source file has been edited since the recording, GDB knows it by the path of the recording's copy
+ * (cli/frontend/source_tree.h). Returns that path; NULL: there is no copy.
  */
 static char *copy_of(struct dap *d, const char *source)
 {
@@ -198,7 +201,8 @@ void dap_set_instructions(struct dap *d, const json_t *request, const json_t *ar
 /* ---- data ---- */
 
 static const struct {
-	const char *type, *option, *result; /* of the protocol; of -break-watch; in what that answers */
+	/* the type in the protocol; the option of -break-watch; the field of its result */
+	const char *type, *option, *result;
 } accesses[] = {
 	{"write", "", "wpt"},
 	{"read", "-r", "hw-rwpt"},
@@ -222,7 +226,10 @@ void dap_data_info(struct dap *d, const json_t *request, const json_t *args)
 	dap_respond(d, request, o);
 }
 
-/* Watches, then sets the condition and the count. The result is to be freed; *number: GDB's, 0: it refused. */
+/*
+ * Sets a watchpoint, then its condition and count. The result is to be freed; *number: GDB's number, or 0 if GDB
+ * refused.
+ */
 static struct mi_record *watch(struct dap *d, const json_t *wanted, int *number)
 {
 	cleanup_free char *expr = mi_quote(dap_str(wanted, "dataId", "")),
@@ -310,7 +317,7 @@ static json_t *catch_it(struct dap *d, const char *group, const char *command)
 	return o;
 }
 
-/* Before a program is there, nothing can be set: the editor is to ask after `initialized`. */
+/* Nothing can be set before there is a program: the editor is to send the request after the event `initialized`. */
 void dap_set_exceptions(struct dap *d, const json_t *request, const json_t *args)
 {
 	static const struct {

@@ -13,7 +13,7 @@
 
 #define REFUSED "fred: "
 
-/* ---- where it is ---- */
+/* ---- the position ---- */
 
 /* The next word after a text, to be freed; NULL: the text is not there. */
 static char *word_after(const char *in, const char *text, const char *ends)
@@ -23,7 +23,7 @@ static char *word_after(const char *in, const char *text, const char *ends)
 	return at ? str_fmt("%.*s", (int)strcspn(at + strlen(text), ends), at + strlen(text)) : NULL;
 }
 
-/* "event 2 of 8, 2/0x7ffff7aa90a1#1, 0.004 s ..." */
+/* Parses "event 2 of 8, 2/0x7ffff7aa90a1#1, 0.004 s ...". */
 static json_t *parse_when(const char *said)
 {
 	cleanup_free char *event = word_after(said, "event ", " "), *total = word_after(said, " of ", ","),
@@ -37,7 +37,7 @@ static json_t *parse_when(const char *said)
 			 dap_text(position));
 }
 
-/* A string in GDB's quotes, as it was. */
+/* Reverses GDB's quoting of a string. */
 static char *unquoted(const char *value)
 {
 	cleanup_buf struct buf out = {0};
@@ -83,7 +83,7 @@ void dap_position(struct dap *d, const json_t *request, const json_t *args)
 
 /* ---- lists ---- */
 
-/* "NAME   POSITION" a line; a name may have spaces. */
+/* Parses lines of "NAME   POSITION"; a name may have spaces. */
 static json_t *parse_places(const char *said)
 {
 	cleanup_strv struct strv lines = {0};
@@ -136,7 +136,7 @@ void dap_checkpoint(struct dap *d, const json_t *request, const json_t *args)
 	name_place(d, request, "checkpoint", "Checkpoint ");
 }
 
-/* GDB's command line would not read this as one name. */
+/* Is the text free of line ends and other control characters? A line end would end GDB's command. */
 static bool is_line(const char *text)
 {
 	for (; *text; text++)
@@ -156,9 +156,11 @@ void dap_bookmark(struct dap *d, const json_t *request, const json_t *args)
 		name_place(d, request, command, "bookmark ");
 }
 
-/* ---- ways ---- */
+/* ---- moves ---- */
 
-/* Runs a command of GDB's that moves the program; the request is answered by dap_arrived. */
+/*
+ * Executes a GDB command that moves the program. The request is answered by dap_arrived, when the program has stopped.
+ */
 static void move_by(struct dap *d, const json_t *request, const char *command)
 {
 	cleanup_free char *quoted = mi_quote(command);
@@ -198,7 +200,7 @@ void dap_goto(struct dap *d, const json_t *request, const json_t *args)
 		move_by(d, request, command);
 }
 
-/* The condition that a scalar has the value that it has here; for other objects NULL. */
+/* For a number or a pointer: the condition that it has the value that it has now; for other objects NULL. */
 static char *has_this_value(struct dap *d, int thread, int frame, const char *expr, const char *everywhere)
 {
 	cleanup_free char *as_integer = str_fmt("(long long) (%s)", expr), *value = NULL,
@@ -257,7 +259,7 @@ void dap_reverse_watch(struct dap *d, const json_t *request, const json_t *args)
 	move_by(d, request, command);
 }
 
-/* Lines with these beginnings say why the program did not move. */
+/* Do these lines say why the program did not move? */
 static bool was_refused(const char *said)
 {
 	return str_starts(said, REFUSED) || strstr(said, "\n" REFUSED);

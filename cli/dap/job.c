@@ -40,7 +40,7 @@ void dap_job_stop(struct dap *d)
 	buf_clear(&d->job_err);
 }
 
-/* False: its output has ended. */
+/* false: the output has ended. */
 static bool take(int fd, struct buf *b)
 {
 	ssize_t n = read(fd, buf_reserve(b, 65536), 65536);
@@ -67,7 +67,7 @@ void dap_job_listen(struct dap *d)
 	dap_job_stop(d);
 }
 
-/* words: of the command, NULL last. list: the array that a good answer has. */
+/* words: the command, ended by NULL. list: the name of the array in its answer. */
 static void begin(struct dap *d, const json_t *request, const json_t *args, const char *const *words, const char *list)
 {
 	const char *rec = dap_str(args, "recording", "");

@@ -33,7 +33,7 @@ const char *dap_error(const struct mi_record *r)
 	return msg ? msg : "the debugging session has ended";
 }
 
-/* How many bytes came; 0: the end. */
+/* Reads what is there. Returns the number of bytes; 0: the end. */
 static ssize_t take(int fd, struct buf *b)
 {
 	ssize_t n = read(fd, buf_reserve(b, 65536), 65536);
@@ -55,7 +55,7 @@ static void take_complaint(struct dap *d)
 		dap_output(d, "stderr", d->complaint.data + had, d->complaint.len - had);
 }
 
-/* GDB has ended: its last output may not have been read yet. */
+/* GDB has ended: reads the rest of its output. */
 static void hear_last_words(struct dap *d)
 {
 	struct pollfd p = {.fd = d->gdb.err, .events = POLLIN};
@@ -73,7 +73,7 @@ static void gone(struct dap *d)
 	d->on_gone(d);
 }
 
-/* Reads what is there, and waits for it if told so. False when GDB has ended. */
+/* Reads GDB's output, and waits for some if `wait`. false: GDB has ended. */
 static bool fill(struct dap *d, bool wait)
 {
 	struct pollfd p[] = {{.fd = d->gdb.out, .events = POLLIN}, {.fd = d->gdb.err, .events = POLLIN}};
@@ -95,7 +95,7 @@ void dap_refs_clear(struct dap *d)
 	d->nrefs = 0;
 }
 
-/* The next whole line; NULL: there is none, or it is no MI. *any: there was one. */
+/* Parses the next whole line; NULL: there is none, or it is not MI. *any: there was a line. */
 static struct mi_record *next(struct dap *d, bool *any)
 {
 	const char *end = d->said.len ? memchr(d->said.data, '\n', d->said.len) : NULL;
@@ -188,7 +188,9 @@ bool dap_try(struct dap *d, struct mi_record **out, const json_t *request, const
 	return good;
 }
 
-/* Runs a command line, or evaluates an expression, in a frame: the record, and what was printed meanwhile. */
+/*
+ * Executes a command line, or evaluates an expression, in a frame. Returns the record, and what was printed meanwhile.
+ */
 static struct mi_record *in_frame(struct dap *d, int thread, int frame, const char *command, const char *text,
 				  struct buf *printed)
 {

@@ -9,7 +9,7 @@
 
 #include "dap/dap.h"
 
-/* One message of the editor; more may be in the buffer. */
+/* Handles one message of the editor; more may be in the buffer. */
 static void take(struct dap *d)
 {
 	json_t *msg = NULL;
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 			break;
 		if (p[0].revents)
 			take(&d);
-		/* also what came after a command's result and is in the buffer */
+		/* also handles what came after a command's result, and is in the buffer */
 		if (d.gdb.pid)
 			dap_listen(&d);
 		dap_job_listen(&d);

@@ -10,11 +10,11 @@
 
 #define BYTES_MAX (1 << 20)
 #define INSTRUCTIONS_MAX 4096
-#define INSTRUCTION_BYTES 15 /* of the longest one */
+#define INSTRUCTION_BYTES 15 /* the longest one */
 
 /*
- * The address of a reference, which is an address that was shown, or an expression. -1: it has none, and *why says
- * why.
+ * The address that a memory reference stands for: it is an address that the editor was shown, or an expression. -1: it
+ * has no address, and *why says why.
  */
 static int resolve(struct dap *d, const json_t *args, uint64_t *address, char **why)
 {
@@ -116,7 +116,7 @@ static json_t *instruction(const struct mi_value *i)
 	return o;
 }
 
-/* What GDB answers; NULL: it cannot be read. */
+/* Asks GDB; NULL: the memory cannot be read. */
 static struct mi_record *ask(struct dap *d, const char *fmt, uint64_t from, uint64_t to)
 {
 	struct mi_record *r = dap_mi(d, fmt, (unsigned long long)from, (unsigned long long)to);
@@ -132,7 +132,7 @@ static const struct mi_value *list_of(const struct mi_record *r)
 	return r ? mi_get(r->results, "asm_insns") : NULL;
 }
 
-/* The instructions from the beginning of the function up to an address, in order. */
+/* Adds the instructions from the beginning of the function up to an address, in order. */
 static void add_before(struct dap *d, uint64_t address, size_t wanted, json_t *out)
 {
 	cleanup_free char *command = str_fmt("-data-disassemble -a 0x%llx -- 2", (unsigned long long)address);
@@ -148,7 +148,7 @@ static void add_before(struct dap *d, uint64_t address, size_t wanted, json_t *o
 	mi_record_free(r);
 }
 
-/* From an address on, as far as memory can be read. */
+/* Adds the instructions from an address on, as far as memory can be read. */
 static void add_from(struct dap *d, uint64_t address, size_t wanted, json_t *out)
 {
 	struct mi_record *r = NULL;
@@ -160,7 +160,10 @@ static void add_from(struct dap *d, uint64_t address, size_t wanted, json_t *out
 	mi_record_free(r);
 }
 
-/* The protocol requires exactly the number of instructions that was asked for. */
+/*
+ * An entry for an instruction that cannot be read, as the protocol requires exactly as many instructions as were asked
+ * for.
+ */
 static json_t *nothing_at(uint64_t address)
 {
 	cleanup_free char *at = str_fmt("0x%llx", (unsigned long long)address);

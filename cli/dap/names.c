@@ -68,7 +68,7 @@ static char *address_of(struct dap *d, int thread, int frame, const char *expr, 
 	return NULL;
 }
 
-/* "int"; NULL: it has none. */
+/* The name of the expression's type, for example "int"; NULL: it has none. */
 static char *type_of(struct dap *d, int thread, int frame, const char *expr)
 {
 	struct mi_record *r = dap_new_object(d, thread, frame, expr);
@@ -89,7 +89,10 @@ static bool is_understood(struct dap *d, const char *object)
 	return value != NULL;
 }
 
-/* With its type. NULL: the type cannot be written, or it is no object; *why says so. *address is to be freed. */
+/*
+ * Names an object by its type and address. NULL: the type cannot be written, or the expression is no object; *why says
+ * so. *address is to be freed.
+ */
 static char *typed_object(struct dap *d, int thread, int frame, const char *expr, char **address, char **why)
 {
 	cleanup_free char *type = type_of(d, thread, frame, expr), *object = NULL;
@@ -159,7 +162,7 @@ static bool is_name(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* After these a name is a member's or a register's. */
+/* Is the name at `at` a member or a register, by the characters before it? */
 static bool is_member(const char *text, const char *at)
 {
 	while (at > text && isspace((unsigned char)at[-1]))

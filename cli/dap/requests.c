@@ -50,7 +50,7 @@ static void initialize(struct dap *d, const json_t *request, const json_t *args)
 	dap_respond(d, request, o);
 }
 
-/* Was the option given on our own command line already? "--rec=" and the like. */
+/* Was the option given on the command line ("--rec=" and the like)? */
 static bool given(const struct dap *d, const char *option)
 {
 	for (size_t i = 0; i < d->command->n; i++)
@@ -59,7 +59,10 @@ static bool given(const struct dap *d, const char *option)
 	return false;
 }
 
-/* launch and attach: "recording", or "program" for the last one of it; "position", "process", "stopOnEntry" */
+/*
+ * Handles launch and attach. Arguments: "recording", or "program" for the program's last recording; "position",
+ * "process", "stopOnEntry".
+ */
 static void launch(struct dap *d, const json_t *request, const json_t *args)
 {
 	static const struct {
@@ -149,7 +152,7 @@ static void threads(struct dap *d, const json_t *request, const json_t *args)
 }
 
 static const struct move {
-	const char *request, *command, *instruction; /* GDB's; the latter for single instructions */
+	const char *request, *command, *instruction; /* instruction: GDB's command for single instructions */
 	const char *options;
 } moves[] = {
 	{"continue", "-exec-continue", "-exec-continue", ""},
@@ -216,7 +219,7 @@ static void disconnect(struct dap *d, const json_t *request, const json_t *args)
 static const struct {
 	const char *name;
 	dap_fn fn;
-	bool always; /* also when there is no program */
+	bool always; /* also handled when there is no program */
 } requests[] = {
 	{"initialize", initialize, true},
 	{"launch", launch, true},

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stops.c: what GDB tells besides its answers: the program runs, or has stopped, and text. It becomes events. */
+/*
+ * stops.c: turns GDB's records that are not answers into events: the program runs, or has stopped, or GDB has printed
+ * text.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +42,7 @@ static const char *reason_of(const struct dap *d, const struct mi_value *results
 	return "pause";
 }
 
-/* The breakpoint, or the watchpoint, or 0. */
+/* The number of the breakpoint or watchpoint, or 0. */
 static int number_of(const struct mi_value *results)
 {
 	int number = 0;
@@ -95,7 +98,7 @@ static void stopped(struct dap *d, const struct mi_value *results)
 	d->running = false;
 	arrived = dap_arrived(d);
 
-	/* without a reason: this is the state when GDB connected, not an event */
+	/* a stop without a reason only shows the state when GDB connected, and is no event */
 	if (!why)
 		return;
 	dap_refs_clear(d);

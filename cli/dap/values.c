@@ -160,14 +160,14 @@ void dap_variables(struct dap *d, const json_t *request, const json_t *args)
 	json_t *list = json_array();
 
 	if (n > 0 && (size_t)n <= d->nrefs) {
-		struct dap_ref ref = d->refs[n - 1]; /* the table may grow meanwhile */
+		struct dap_ref ref = d->refs[n - 1]; /* a copy, since the table may grow meanwhile */
 
 		add[ref.kind](d, &ref, list);
 	}
 	dap_respond(d, request, json_pack("{s:o}", "variables", list));
 }
 
-/* Text that is not an expression may be a command of GDB's or of fred's, whose text comes as output. */
+/* Text that is not an expression may be a command of GDB or fred. Its text is sent as output. */
 static void command(struct dap *d, const json_t *request, const char *line)
 {
 	cleanup_free char *quoted = mi_quote(line), *exec = str_fmt("-interpreter-exec console %s", quoted);
@@ -178,7 +178,7 @@ static void command(struct dap *d, const json_t *request, const char *line)
 		dap_respond(d, request, json_pack("{s:s, s:i}", "result", "", "variablesReference", 0));
 }
 
-/* GDB says of a variable object only that it cannot be made. */
+/* Asks GDB for the reason why an expression has no value, since for a variable object it gives none. */
 static void why_not(struct dap *d, const json_t *request, int thread, int frame, const char *expr)
 {
 	cleanup_free char *quoted = mi_quote(expr), *at = str_fmt("--thread %d --frame %d ", thread, frame);
@@ -211,7 +211,7 @@ void dap_evaluate(struct dap *d, const json_t *request, const json_t *args)
 
 /* ---- changes, in a copy of the program: forgotten when it moves ---- */
 
-/* -var-assign; the editor is told the value that it has now. */
+/* Executes -var-assign, and tells the editor the new value. */
 static void assign(struct dap *d, const json_t *request, int thread, int frame, const char *expr, const char *value)
 {
 	struct mi_record *v = dap_new_object(d, thread, frame, expr), *r = NULL;

@@ -46,7 +46,7 @@ void doctor_tier(struct doctor_result *r);
 void doctor_criu(struct doctor_result *r);
 void doctor_criu_check(struct doctor_result *r);
 void doctor_checkpoint(struct doctor_result *r);
-/* Does a dump and a restore work? *said: malloc'd, what it took or what fails. */
+/* Do a dump and a restore work? *said: malloc'd, how long they took, or what fails. */
 bool doctor_try_checkpoint(char **said);
 void doctor_gdb(struct doctor_result *r);
 void doctor_shim(struct doctor_result *r);

@@ -66,7 +66,7 @@ void doctor_seccomp(struct doctor_result *r)
 	buf_add_str(&r->found, "available, with SECCOMP_RET_TRAP");
 }
 
-/* Runs fn in a child, returns the errno it gives; -1 if the child died. */
+/* Runs fn in a child, and returns the errno that it returns; -1 if the child died. */
 static int in_child(int (*fn)(void))
 {
 	int status;
@@ -113,7 +113,7 @@ static int try_personality(void)
 	return personality(ADDR_NO_RANDOMIZE) < 0 ? errno : 0;
 }
 
-/* As record does. */
+/* Tries it as `record` does it. */
 void doctor_addresses(struct doctor_result *r)
 {
 	char *argv[] = {(char *)"true", NULL}, *envp[] = {NULL};
@@ -165,7 +165,7 @@ static int try_fifo(void)
 	return sched_setscheduler(0, SCHED_FIFO, &lowest) ? errno : 0;
 }
 
-/* Replays are only slower without it, so it does not count as missing. */
+/* A replay without it is only slower, so it does not count as missing. */
 static void child_warns(struct doctor_result *r, int error)
 {
 	if (error)
@@ -180,7 +180,7 @@ void doctor_fifo(struct doctor_result *r)
 	child_warns(r, in_child(try_fifo));
 }
 
-/* As the recorder does. */
+/* Tries it as the recorder does it. */
 static int try_perf(void)
 {
 	struct perf_event_attr attr = {
@@ -201,7 +201,7 @@ void doctor_perf(struct doctor_result *r)
 	child_warns(r, in_child(try_perf));
 }
 
-/* What is replayed is confined by Landlock then (daemon/target/rights.c). */
+/* Says whether a replay could be confined by Landlock (daemon/target/rights.c). */
 static void say_tier_2(struct doctor_result *r, int landlock)
 {
 	buf_add_str(&r->found, "tier 2, no namespaces: ");
@@ -245,7 +245,7 @@ void doctor_namespaces(struct doctor_result *r)
 	child_result(r, in_child(try_namespaces));
 }
 
-/* A tracee stopped by its own request, as launch does it. */
+/* Makes a tracee that stops by its own request, as launch does. */
 static int try_ptrace(void)
 {
 	int status, error = 0;

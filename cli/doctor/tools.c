@@ -30,7 +30,7 @@ static _Noreturn void become(char *const argv[], int out, int failure)
 
 	if (null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0) {
 		signal(SIGALRM, SIG_DFL);
-		alarm(TIMEOUT_S); /* it survives the exec, and ends the program */
+		alarm(TIMEOUT_S); /* the alarm survives the exec, and ends the program */
 		execvp(argv[0], argv);
 	}
 	why = errno;
@@ -115,7 +115,7 @@ static char *criu_verdict(const struct buf *b)
 	return last_line(b);
 }
 
-/* fredd knows which CRIU it would use. malloc'd; NULL: *why says. */
+/* Asks fredd which CRIU it would use. malloc'd; NULL: *why is the reason. */
 static char *criu_path(char **why)
 {
 	struct err e;

@@ -30,7 +30,7 @@ static _Noreturn void become_debug(const char *const *argv, int in, int ready)
 	char fd[16];
 
 	snprintf(fd, sizeof(fd), "%d", ready);
-	setpgid(0, 0); /* the terminal sends it no SIGINT */
+	setpgid(0, 0); /* so that the terminal sends it no SIGINT */
 	if (null < 0 || dup2(in, 0) < 0 || dup2(null, 1) < 0 || fcntl(ready, F_SETFD, 0) ||
 	    setenv(ATTACH_READY_FD, fd, 1))
 		_exit(70);
@@ -38,7 +38,10 @@ static _Noreturn void become_debug(const char *const *argv, int in, int ready)
 	_exit(70);
 }
 
-/* *ready: a pipe with the path of the session's folder, and a line end, once it accepts connections. */
+/*
+ * Starts the session. *ready: a pipe, from which a line with the path of the session's folder can be read once it
+ * accepts connections.
+ */
 static int start(struct attach *a, const char *const *argv, int *ready, struct err *e)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1};
@@ -85,7 +88,7 @@ bool attach_tell_ready(const char *dir)
 	if (!text || str_u64(text, 10, 3, 1u << 20, &fd))
 		return false;
 	unsetenv(ATTACH_READY_FD);
-	if (!write_full((int)fd, line, strlen(line))) /* else the parent has gone */
+	if (!write_full((int)fd, line, strlen(line))) /* if this fails, the parent has gone */
 		close((int)fd);
 	return true;
 }
@@ -116,7 +119,7 @@ int attach_open(struct attach *a, const char *id, const char *rec, struct err *e
 void attach_close(struct attach *a)
 {
 	if (a->hold >= 0)
-		close(a->hold); /* GDB has no more input */
+		close(a->hold); /* this ends GDB's input */
 	while (a->child > 0 && waitpid(a->child, NULL, 0) < 0 && errno == EINTR)
 		;
 	free(a->id);

@@ -9,11 +9,11 @@
 #include "args/args.h"
 
 struct attach {
-	char *id; /* the session's */
+	char *id; /* the session's number */
 	char *dir; /* its folder */
 	char *path; /* the socket's */
-	pid_t child; /* the fredctl debug that was started; 0: it ran already */
-	int hold; /* the child's input: it runs until this is closed; -1: none */
+	pid_t child; /* the fredctl debug that was started; 0: the session ran already */
+	int hold; /* the child's standard input: the child runs until this is closed; -1: there is no child */
 };
 
 /*

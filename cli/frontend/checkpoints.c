@@ -12,7 +12,9 @@
 #include "client/out.h"
 #include "frontend/attach.h"
 
-/* All of the session in this folder, as the worker has written them: {name, event, pc, hits, image}. NULL with e set.
+/*
+ * All checkpoints of the session in this folder, as the worker has written them: {name, event, pc, hits, image}. NULL
+ * with e set.
  */
 static json_t *checkpoints_of(const char *dir, struct err *e)
 {
@@ -52,7 +54,7 @@ json_t *checkpoints_list(const char *id, struct err *e)
 	return list ? json_pack("{s:s, s:o}", "session", one.id, "checkpoints", shown) : NULL;
 }
 
-/* The checkpoint of this name; NULL: the one that was made last, if there are more than `before`. */
+/* The checkpoint of this name; for NULL, the last one, if there are now more than `before`. */
 static json_t *find(const char *dir, const char *name, size_t before, struct err *e)
 {
 	json_auto_t *list = checkpoints_of(dir, e);
@@ -70,7 +72,7 @@ static json_t *find(const char *dir, const char *name, size_t before, struct err
 	return NULL;
 }
 
-/* Runs a command of GDB's in the session; then the checkpoint of this name, or for NULL the new one. */
+/* Executes a GDB command in the session, and returns the checkpoint of this name, or for NULL the new one. */
 static json_t *run(const char *id, const char *command, const char *name, int *code, struct err *e)
 {
 	const char *more[] = {"--quiet", command, NULL};

@@ -72,7 +72,7 @@ int debug_recording(const struct cli *cli, struct session *s, json_t *params, bo
 			say_saved(e, s->id);
 		second_ui_close(&second);
 	} else if (bridge_is_parent(&b) && is_new) {
-		session_discard(s); /* it never began */
+		session_discard(s); /* it has not begun */
 	}
 	bridge_end(&b);
 	return r < 0 ? -1 : code;

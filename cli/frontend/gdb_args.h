@@ -14,7 +14,7 @@ struct gdb_args {
 	const char *pid; /* a process to attach to, NULL: none */
 	bool interpreter; /* an interpreter is chosen */
 	bool mi; /* and it is MI */
-	bool only_tells; /* --version and the like: nothing is debugged */
+	bool only_tells; /* --version and the like: nothing is to be debugged */
 };
 
 void gdb_args_read(const struct strv *words, struct gdb_args *out);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* gdb_run.c: see gdb_run.h. However GDB or the daemon ends, the terminal is as it was, and nothing is left. */
+/*
+ * gdb_run.c: see gdb_run.h. However GDB or the daemon ends, the terminal's settings are restored, and no process or
+ * file is left.
+ */
 #include "frontend/gdb_run.h"
 
 #include <errno.h>
@@ -23,7 +26,8 @@
 
 #define INTERRUPT "\3" /* of the remote protocol */
 #define EXIT_NO_GDB 77
-#define HANGS_S 2 /* stopped for so long, by a SIGSTOP of its own: no shell's job control does that */
+/* if GDB has been stopped for this long, it was by a SIGSTOP, and not by a shell's job control */
+#define HANGS_S 2
 
 static void watched_signals(const struct gdb_run *how, sigset_t *set)
 {
@@ -37,7 +41,7 @@ static void watched_signals(const struct gdb_run *how, sigset_t *set)
 		sigaddset(set, SIGQUIT);
 }
 
-/* GDB's own way to interrupt fails while the program runs in the background, as mi-async has it. */
+/* Interrupts the program. GDB's own way fails while the program runs in the background (mi-async). */
 static void interrupt(struct bridge *b)
 {
 	b->heard = true;
@@ -45,7 +49,7 @@ static void interrupt(struct bridge *b)
 		return; /* it is ending */
 }
 
-/* A stopped GDB handles no signal, not even one to end it. */
+/* Is GDB stopped? A stopped GDB handles no signal, not even one that is to end it. */
 static bool is_stopped(pid_t gdb)
 {
 	siginfo_t info = {0};
@@ -71,7 +75,7 @@ static int on_signal(struct bridge *b, int sig)
 	} else if (sig == SIGQUIT) {
 		kill(b->gdb, SIGKILL);
 	} else {
-		/* GDB handles it when it has the answer that it waits for */
+		/* GDB handles the signal when it has the answer that it waits for */
 		b->ending = true;
 		interrupt(b);
 		kill(b->gdb, SIGHUP);
@@ -153,12 +157,12 @@ static void relay_to(struct bridge *b, int fd)
 	b->worker = -1;
 }
 
-/* Runs while GDB has the connection, and then until GDB ends, since the worker may have gone first. */
+/* Runs as long as GDB is connected, and then until GDB ends, since the worker may have gone first. */
 static void serve(struct bridge *b, bool mi, int *listener)
 {
 	int fd = bridge_accept(b, *listener, b->gdb);
 
-	if (fd < 0) { /* GDB would wait for ever for an answer from a connection that nobody accepts */
+	if (fd < 0) { /* nobody would accept GDB's connection, and it would wait for an answer for ever */
 		close(steal_fd(listener));
 		return;
 	}
@@ -180,7 +184,7 @@ static int accept_gdb(struct bridge *b, int listener, struct err *e)
 	return fd < 0 ? -1 : fd;
 }
 
-/* serve, for a GDB whose workers may be lost. *prompted: it was at its prompt. */
+/* As serve, for a GDB whose workers are replaced when they die. *prompted: GDB has been at its prompt. */
 static int serve_on(struct bridge *b, struct second_ui *second, int listener, bool *prompted, struct err *e)
 {
 	cleanup_close int fd = accept_gdb(b, listener, e);
@@ -196,12 +200,12 @@ static int serve_on(struct bridge *b, struct second_ui *second, int listener, bo
 		close(steal_fd(&fd));
 	}
 	if (r < 0)
-		kill(b->gdb, SIGHUP); /* it cannot go on */
+		kill(b->gdb, SIGHUP); /* it cannot continue */
 	bridge_wait(b, b->gdb);
 	return r < 0 ? -1 : 0;
 }
 
-/* A GDB that died, or was killed because it hung: prepares the worker for the next one. */
+/* A GDB has died, or was killed because it hung: prepares the worker for the next one. */
 static int replace_gdb(struct bridge *b, int status, bool prompted, struct err *e)
 {
 	if (!prompted)
@@ -239,7 +243,7 @@ static void tell_library_dir(const char *dir, const char *sysroot, struct strv *
 	rec_free(rec);
 }
 
-/* One GDB, from its start to its end. 1: another one is to go on. */
+/* Runs one GDB, from its start to its end. 1: another one is to continue. */
 static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int *listener, const char *path, int *code,
 		   struct err *e)
 {

@@ -10,18 +10,18 @@
 
 struct gdb_run {
 	const struct strv *args; /* GDB's */
-	const struct strv *once; /* more arguments, for the first GDB, not for one that replaces it; may be NULL */
+	const struct strv *once; /* more arguments, for the first GDB only; may be NULL */
 	const char *const *settings; /* as gdb_setup_scripts has it */
 	bool mi; /* an editor speaks with it; else a user at a terminal */
-	bool unseen; /* it is used through its second user interface alone: its standard error is dropped */
+	bool unseen; /* GDB is only used through its second user interface, and its standard error is dropped */
 	struct second_ui *second; /* NULL: none; with a state only */
 	const char *state; /* as in gdb_setup.h: then another worker, daemon or GDB replaces one that has died */
 };
 
 /*
- * Runs GDB until it ends; *code: its exit code. A SIGINT to this process interrupts the program (a terminal sends it to
- * GDB, too); with a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs; other signals end GDB. A GDB that has been
- * stopped by SIGSTOP for seconds is killed, and so replaced. 0; -1 with e set: it could not be started, or died.
+ * Runs GDB until it ends; *code: its exit code. A SIGINT to this process interrupts the program (the terminal sends it
+ * to GDB, too). With a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs, and a GDB that has been stopped by SIGSTOP
+ * for seconds is killed and replaced. Other signals end GDB. 0; -1 with e set: GDB could not be started, or died.
  */
 int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e);
 

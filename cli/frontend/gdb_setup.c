@@ -14,20 +14,23 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 
-#define ALL "@ARGS@" /* all arguments: GDB 13 knows them one by one only */
+#define ALL "@ARGS@" /* stands for all arguments of a command, since GDB 13 has only one name for each */
 #define WELCOME                                                                                                        \
 	"reverse-continue and reverse-step go back; reverse-watch EXPR finds the statement that made EXPR what it "    \
 	"is; help fred: all commands"
 #define ARGS_MAX 24u
-#define ARRIVE "fred-arrive" /* the step; commands.py has another one */
+#define ARRIVE "fred-arrive" /* the command that does the step; commands.py has another version of it */
 
 /* The scripts that are made here. */
 #define COMMANDS_GDB "commands.gdb"
 #define MAIN_GDB "main.gdb"
 
 static const char *const default_settings[] = {
-	"set breakpoint pending on", "set remotetimeout 3600", "set startup-with-shell off",
-	"set stack-cache off", /* a call is made in a copy: what it left on the stack is gone with it */
+	"set breakpoint pending on",
+	"set remotetimeout 3600",
+	"set startup-with-shell off",
+	/* a function call is made in a copy of the program, and what it left on the stack is gone with that */
+	"set stack-cache off",
 };
 
 static const struct {
@@ -81,14 +84,14 @@ static const struct {
 	 "undo [N]: takes back the last N commands that moved the program."},
 };
 
-/* The FReD paper's names of what GDB has by itself. */
+/* Names from the FReD paper for commands that GDB already has. */
 static const char *const of_paper[] = {
 	"list",		"break",	"print",	  "backtrace", "continue",
 	"next",		"step",		"finish",	  "until",     "reverse-continue",
 	"reverse-next", "reverse-step", "reverse-finish",
 };
 
-/* Python's parts, as they are in cli/gdb. */
+/* The files of cli/gdb with the parts in Python. */
 static const struct {
 	const char *name, *text;
 } pythons[] = {
@@ -140,7 +143,7 @@ static const struct {
 
 enum { PYTHONS = sizeof(pythons) / sizeof(pythons[0]) };
 
-/* A body with ALL, for each number of arguments. */
+/* Adds a body; one that contains ALL is added for each number of arguments. */
 static void add_body(struct buf *b, const char *body)
 {
 	const char *all = strstr(body, ALL);
@@ -201,7 +204,10 @@ static void add_commands(struct buf *b)
 	buf_add_str(b, "'.split()\nend\n");
 }
 
-/* As the inside of a string of GDB's: nothing in it ends the string or the line, or depends on the locale. */
+/*
+ * Adds the text as it must be inside a GDB string: so that it cannot end the string or the line, and does not depend on
+ * the locale.
+ */
 static void add_escaped(struct buf *b, const char *text)
 {
 	for (; *text; text++)
@@ -211,7 +217,7 @@ static void add_escaped(struct buf *b, const char *text)
 			buf_addf(b, "%s%c", *text == '\\' || *text == '"' ? "\\" : "", *text);
 }
 
-/* Convenience variables such as $_fred_recording, for programs that drive GDB. */
+/* Sets convenience variables such as $_fred_recording, for programs that drive GDB. */
 static void add_path(struct buf *b, const char *name, const char *path)
 {
 	buf_addf(b, "set $%s = \"", name);
@@ -219,7 +225,7 @@ static void add_path(struct buf *b, const char *name, const char *path)
 	buf_add_str(b, "\"\n");
 }
 
-/* Without Python, the state of the program is saved, and breakpoints as far as GDB can write them. */
+/* Without Python, only the program's position is saved, and breakpoints as far as GDB can write them. */
 static void add_state(struct buf *b, const char *state)
 {
 	cleanup_free char *breakpoints = str_fmt("%s.breakpoints", state ? state : "");
@@ -237,7 +243,7 @@ static void add_state(struct buf *b, const char *state)
 	buf_addf(b, "define hook-stop\nmonitor prompt\nsave breakpoints %s\nend\nend\n", breakpoints);
 }
 
-/* A line for the user. */
+/* Has GDB print a line for the user. */
 static void add_echo(struct buf *b, const char *text)
 {
 	buf_add_str(b, "echo fred: ");
@@ -264,7 +270,7 @@ static void add_main(struct buf *b, const struct gdb_setup *g, const char *comma
 		buf_addf(b, "%s\n", g->sources->s[i]);
 	for (size_t i = 0; g->notes && i < g->notes->n; i++)
 		add_echo(b, g->notes->s[i]);
-	/* GDB asks whether its own checkpoint and restart are to be redefined */
+	/* without this, GDB asks whether its own checkpoint and restart are to be redefined */
 	buf_addf(b, "with confirm off -- source %s\n", commands_path);
 	if (!g->mi)
 		buf_add_str(b, "if $_fred_python == 1\npython add_over()\nend\n");

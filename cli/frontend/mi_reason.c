@@ -42,7 +42,7 @@ void mi_reason_line(struct mi_reason *m, const char *line, size_t len, struct bu
 	buf_add(out, line, len);
 }
 
-/* All whole lines of `in`; at the end of the file the rest too. */
+/* Edits all whole lines of `in`; at the end of the file also the rest. */
 static void edit(struct mi_reason *m, struct buf *in, bool rest, struct buf *out)
 {
 	const char *end;

@@ -28,7 +28,7 @@ struct made {
 	struct strv folders; /* that have a rule */
 };
 
-/* As an argument in double quotes. */
+/* The path as an argument of a GDB command, in double quotes. */
 static char *quoted(const char *path)
 {
 	struct buf b = {0};
@@ -47,7 +47,7 @@ static void add_rule(struct made *m, const char *from)
 		strv_addf(m->commands, "set substitute-path \"%s\" \"%s%s\"", name, m->tree, name);
 }
 
-/* The system's headers, which the recording does not list, must stay where they are. */
+/* Is it a folder with the system's headers? The recording does not list those, so GDB must find them where they are. */
 static bool holds_system(const char *folder)
 {
 	return str_eq(folder, "") || str_eq(folder, "/") || str_eq(folder, "/usr");

@@ -27,12 +27,15 @@ int pack_write(const char *rec, const char *file, bool without_data, uint64_t *b
 /* ---- reading: the file is not trusted ---- */
 
 struct pack;
-/* Opens a packed file and reads its meta.json, which pack_meta gives (borrowed). ERR_USAGE: it is none, or damaged. */
+/*
+ * Opens a packed file and reads its meta.json, which pack_meta returns (borrowed). ERR_USAGE: it is not a packed
+ * recording, or is damaged.
+ */
 int pack_open(const char *file, struct pack **out, struct err *e);
 const json_t *pack_meta(const struct pack *p);
 /*
- * Makes a recording of it: in folder `wanted` (NULL: a new one in $FRED_HOME), *dir, malloc'd. All files are checked
- * against the manifest. ERR_HOST: this host cannot replay it. On failure nothing is left.
+ * Makes a recording from it: in the folder `wanted` (NULL: a new one in $FRED_HOME); *dir: its path, malloc'd. All
+ * files are checked against the manifest. ERR_HOST: this host cannot replay it. On failure nothing is left.
  */
 int pack_unpack(struct pack *p, const char *wanted, char **dir, struct err *e);
 void pack_close(struct pack *p);
@@ -45,7 +48,7 @@ struct tar_entry {
 	uint64_t size;
 };
 void tar_header(uint8_t out[TAR_BLOCK], const char *name, uint64_t size, unsigned mode);
-/* 1: an entry; 0: the block of zeros at the end; -1: neither (ERR_USAGE). Only regular files are taken. */
+/* 1: an entry; 0: the block of zeros at the end; -1: neither (ERR_USAGE). Only regular files are accepted. */
 int tar_parse(const uint8_t in[TAR_BLOCK], struct tar_entry *out, struct err *e);
 
 #endif

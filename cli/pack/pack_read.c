@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack_read.c: see pack.h. Nothing that the file says is trusted: names must be those of a recording's files, sizes
- * those of the manifest, which must fit on the disk; a file is made new, in a folder that is ours.
+ * pack_read.c: see pack.h. The file is not trusted: names must be those of a recording's files, sizes must be those of
+ * the manifest, and fit on the disk; and each file is created new, in a folder that belongs to this process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ struct pack {
 	ZSTD_inBuffer in;
 	bool whole; /* the frame has ended, and its checksum was right */
 	json_t *meta;
-	uint64_t bytes; /* that the files will take */
+	uint64_t bytes; /* what the files will take on the disk */
 };
 
 static bool digits(const char **s, size_t n)
@@ -80,7 +80,7 @@ bool pack_name_ok(const char *name)
 
 /* ---- the stream ---- */
 
-/* Up to n bytes of the archive; fewer only at its end. -1: damaged, or it cannot be read. */
+/* Reads up to n bytes of the archive; fewer only at its end. -1: it is damaged, or cannot be read. */
 static ssize_t get(struct pack *p, void *to, size_t n, struct err *e)
 {
 	ZSTD_outBuffer out = {to, n, 0};
@@ -123,7 +123,7 @@ static int get_padding(struct pack *p, uint64_t size, struct err *e)
 	return over ? get_all(p, pad, TAR_BLOCK - over, e) : 0;
 }
 
-/* 1: an entry; 0: the end */
+/* Reads the head of the next entry. 1: an entry; 0: the end. */
 static int get_head(struct pack *p, struct tar_entry *t, struct err *e)
 {
 	uint8_t head[TAR_BLOCK];
@@ -229,7 +229,7 @@ void pack_close(struct pack *p)
 
 /* ---- files ---- */
 
-/* A new file below dir, and the folders that it is in. */
+/* Creates a new file below dir, and its folders. */
 static int create(int dir, const char *name)
 {
 	int fd;
@@ -241,7 +241,7 @@ static int create(int dir, const char *name)
 			return -1;
 	}
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* as the recorder makes them */
+	/* with the mode that the recorder gives them */
 	if (fd >= 0 && str_starts(name, "files/") && fchmod(fd, 0555)) {
 		close(fd);
 		return -1;
@@ -339,7 +339,7 @@ static int extract(struct pack *p, const char *path, struct err *e)
 			   entry) if (extract_entry(p, dir, entry, e)) return -1;
 	if (check_end(p, e))
 		return -1;
-	/* written last: only then is it a recording */
+	/* written last, since only this makes it a recording */
 	return json_write_path(meta, p->meta, 0600, e);
 }
 

@@ -68,7 +68,7 @@ static int put_buf(struct writer *w, const char *name, const struct buf *b, stru
 		       : 0;
 }
 
-/* Adds a file as it is. If its size is no longer that of the manifest, the pack would be of no use: -1. */
+/* Adds a file unchanged. -1 also if its size differs from that in the manifest, as the pack could not be unpacked. */
 static int put_file(struct writer *w, const char *path, const char *name, uint64_t size, struct err *e)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -94,7 +94,7 @@ static int put_file(struct writer *w, const char *path, const char *name, uint64
 
 /* ---- without the data ---- */
 
-/* Where a bounded recording's log begins, 0: at its beginning. name: "pNNNN/tNNNN.log" */
+/* Where the log of a bounded recording begins; 0: at its beginning. name: "pNNNN/tNNNN.log". */
 static uint64_t log_start(const struct rec *rec, const char *name)
 {
 	struct err ignored;
@@ -105,7 +105,7 @@ static uint64_t log_start(const struct rec *rec, const char *name)
 	return t ? t->offset : 0;
 }
 
-/* The results of calls: what the kernel wrote into the program's memory. */
+/* Zeroes the results of calls: what the kernel wrote into the program's memory. */
 static int blank_log(struct buf *b, const char *name, uint64_t start, struct err *e)
 {
 	struct reader log;
@@ -121,7 +121,7 @@ static int blank_log(struct buf *b, const char *name, uint64_t start, struct err
 	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK)
 		if (rec.kind == RLOG_SYSRET || rec.kind == RLOG_CALLRET)
 			memset(b->data + (rec.payload - log.base), 0, rec.payload_len);
-	/* what is after the last whole record may be half of one */
+	/* an incomplete record may follow the last whole one */
 	if (got == RLOG_READ_END)
 		memset((char *)it.p, 0, (size_t)(log.base + log.size - it.p));
 	else
@@ -130,7 +130,7 @@ static int blank_log(struct buf *b, const char *name, uint64_t start, struct err
 	return got == RLOG_READ_END ? 0 : -1;
 }
 
-/* The values of environment variables; what the program does not see of them stays. */
+/* Zeroes the values of environment variables, except the part that the program does not see. */
 static int blank_image(const struct rec *rec, uint32_t ordinal, struct buf *b, struct err *e)
 {
 	const struct rec_image *img = rec_image(rec, ordinal, e);
@@ -147,7 +147,7 @@ static int blank_image(const struct rec *rec, uint32_t ordinal, struct buf *b, s
 	return 0;
 }
 
-/* All of a log, compressed parts included. */
+/* Reads a whole log, with its compressed parts. */
 static int read_log(const struct rec *rec, const char *path, struct buf *b, struct err *e)
 {
 	cleanup_close int fd = memfd_create("log", MFD_CLOEXEC);
@@ -177,7 +177,7 @@ static bool is_blanked(const struct writer *w, const char *name)
 	return w->without_data && name[0] == 'p' && !str_ends(name, "/files") && !str_ends(name, "/start");
 }
 
-/* Copies that programs were started from stay: they hold no data of the run. */
+/* Keeps the copies of programs that were started: they hold no data of the run. */
 static int program_files(const struct rec *rec, json_t *keep, struct err *e)
 {
 	for (unsigned i = 0; i < rec->nimages; i++) {
@@ -210,7 +210,7 @@ static int blank_entry(const struct writer *w, const char *name, json_t *entry, 
 	return 0;
 }
 
-/* The recording's own, or one made now; without what is left out. */
+/* Makes a manifest of the recording as it is now, without the files that are left out. */
 static json_t *make_manifest(const struct writer *w, struct err *e)
 {
 	json_auto_t *all = rec_make_manifest(w->rec->dir, e), *keep = json_object();

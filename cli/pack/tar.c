@@ -22,7 +22,7 @@ static unsigned sum_of(const struct ustar *h)
 	return sum;
 }
 
-/* Octal digits; what does not fit (8 GiB) in base 256, as GNU tar does. */
+/* Writes octal digits; a size that is too large for them (8 GiB) in base 256, as GNU tar does. */
 static void put_size(char out[12], uint64_t size)
 {
 	if (size < 1ull << 33) {

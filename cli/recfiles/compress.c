@@ -35,9 +35,9 @@
 #define PAGE 4096u
 #define PART (1u << 20)
 #define WORTH (64u << 10) /* smaller logs stay as they are */
-#define CUT_LEAST (32u << 20) /* the least that is cut out of a log that still grows */
+#define CUT_LEAST (32u << 20) /* the least that is cut out of a log that is still being written */
 #define BUSY_MS 100 /* between two passes */
-#define QUIET_MS 500 /* when there was nothing to do, in the end */
+#define QUIET_MS 500 /* ... at most: while there is nothing to do, the time doubles */
 #define LEVEL_IDLE 3
 #define LEVEL_WAITED_FOR 1
 
@@ -64,8 +64,8 @@ struct compressor {
 
 /* One pass over a recording. When its time is up, parts that are compressed are still cut out. */
 struct pass {
-	struct compressor *running; /* NULL: all have ended */
-	double until; /* CLOCK_MONOTONIC */
+	struct compressor *running; /* NULL: all recorded processes have ended */
+	double until; /* when the pass is to end (CLOCK_MONOTONIC) */
 	struct part *part;
 	bool did; /* has compressed something */
 };
@@ -82,7 +82,10 @@ static bool is_over(const struct pass *p)
 	return stop;
 }
 
-/* The end of the finished part of the log. */
+/*
+ * Where the part of the log that can be compressed ends: while the program runs, at the boundary that its thread has
+ * set.
+ */
 static uint64_t done_with(const struct pass *p, int log, const struct stat *st)
 {
 	uint64_t at = 0;
@@ -99,7 +102,7 @@ static void compress(struct part *p)
 	p->packed = ZSTD_compress2(p->z, p->out + 1, ZSTD_compressBound(PART), p->raw, p->bytes);
 }
 
-/* Has the idle thread compress it. false: all has to end before that was done. */
+/* Lets the idle thread compress a part. false: the compressor was stopped first. */
 static bool compress_idle(struct compressor *s, struct part *p)
 {
 	bool done;
@@ -114,7 +117,9 @@ static bool compress_idle(struct compressor *s, struct part *p)
 	return done;
 }
 
-/* Adds log[at, at + n) to the frames after *size. 1: all has to end; it was not added. */
+/*
+ * Compresses log[at, at + n), and adds it to the frames at *size. 1: the compressor was stopped, and nothing was added.
+ */
 static int add_frame(struct pass *pass, int log, int frames, uint64_t at, uint32_t n, uint64_t *size, struct err *e)
 {
 	struct part *p = pass->part;
@@ -149,20 +154,20 @@ static int cut_out(const struct pass *p, int log, int frames, uint64_t from, uin
 }
 
 /*
- * Where the data of a log begin: what was trimmed at its beginning, and what was cut out, are holes. If nothing is
- * left: far after its end.
+ * Where the data of a log begin, after the holes that trimming and cut_out have made. If no data are left: far behind
+ * the log's end.
  */
 static uint64_t first_data(int log)
 {
 	return (uint64_t)lseek(log, RLOG_FRAME_START, SEEK_DATA);
 }
 
-/* The log up to `end` is done with. */
+/* Compresses the log up to `end`, which its thread does not write before any more. */
 static int compress_open(struct pass *p, int log, int out, const struct frames *had, uint64_t end, struct err *e)
 {
 	uint64_t cut = first_data(log), from = had->size ? had->end : cut, at = from, size = had->size;
 
-	/* left by a process that was killed here: it could be taken for the end of the new frames */
+	/* left by a process that was killed in add_frame: it could be taken for the end of the new frames */
 	if (had->mapped > had->size && ftruncate(out, (off_t)had->size))
 		return err_errno(e, ERR_HOST, "cutting");
 	while (at < end && !is_over(p)) {
@@ -175,7 +180,10 @@ static int compress_open(struct pass *p, int log, int out, const struct frames *
 			at += n;
 			continue;
 		}
-		/* a full disk, most likely: nothing half written stays, and what is cut out makes room for more */
+		/*
+		 * the disk is probably full: the incomplete frame is removed, and cutting out what is compressed makes
+		 * room
+		 */
 		if (ftruncate(out, (off_t)size) || at <= cut || cut_out(p, log, out, cut, at, false, e))
 			return -1;
 		cut = at;
@@ -291,7 +299,7 @@ static void *work_files(void *arg)
 	struct err ignored;
 	unsigned ms = BUSY_MS;
 
-	/* a failure (such as a full disk) does not harm the recording, which only stays larger */
+	/* if it fails (for example since the disk is full), the recording is only larger */
 	while (!pause_ms(&s->lock, &s->wake, &s->stop, ms) && !compress_all(&p, s->rec, &ignored)) {
 		ms = p.did ? BUSY_MS : 2 * ms < QUIET_MS ? 2 * ms : QUIET_MS;
 		p.did = false;

@@ -52,7 +52,7 @@ static bool records_into(const char *dir, pid_t pid)
 
 	if (running_has_mapped(dir, pid) || file_has(pid, "environ", env, len))
 		return true;
-	env[len - 1] = '\0'; /* a short name is padded with slashes, a long one is not */
+	env[len - 1] = '\0'; /* a short name is padded with slashes (supervisor/record.c, make_env) */
 	return file_has(pid, "environ", env, len);
 }
 
@@ -130,7 +130,8 @@ static bool may_run(const struct running *r, const char *process, uint32_t ordin
 	if (rec_image_read(&img, path, ordinal, &ignored))
 		return true;
 	for (size_t i = 0; i < r->n; i++)
-		found |= r->pids[i] == img.head.pid || img.head.cell_pid; /* of which namespace is the number? */
+		/* with a PID namespace it is not known which namespace the number is of, so it may run */
+		found |= r->pids[i] == img.head.pid || img.head.cell_pid;
 	rec_image_fini(&img);
 	return found;
 }

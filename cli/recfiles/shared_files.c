@@ -24,7 +24,7 @@
 #define STORE "files"
 #define KNOWN "known"
 #define MODE 0555 /* a replay may execute it */
-#define SAME_NAMES 4 /* at most so many objects with the same sum and size, but different bytes */
+#define SAME_NAMES 4 /* how many objects may have the same sum and size, but different bytes */
 
 static bool same_inode(const char *a, const char *b)
 {
@@ -33,7 +33,7 @@ static bool same_inode(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Puts a link of the file `from` into the place of path. */
+/* Replaces path by a link of the file `from`. */
 static bool replace_by(const char *from, const char *path)
 {
 	cleanup_free char *dir = path_dir(path), *temp = str_fmt("%s/.%s", dir, path_base(path));
@@ -47,7 +47,7 @@ static bool replace_by(const char *from, const char *path)
 	return false;
 }
 
-/* The time at which the original was last written, which the copy's name tells (plugins/record/store/files.c). */
+/* The time at which the original was last written: it is part of the copy's name (plugins/record/store/files.c). */
 static bool time_of(const char *path, struct timespec *at)
 {
 	unsigned long long dev, ino, size, ns;
@@ -58,7 +58,7 @@ static bool time_of(const char *path, struct timespec *at)
 	return true;
 }
 
-/* Sets this as the time of the object that path is a link of. */
+/* Gives the object that path is a link of this time. */
 static void keep_time(const char *path)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
@@ -97,7 +97,7 @@ void shared_files_begin(const char *rec)
 	cleanup_free char *known = known_dir(), *link = path_join(rec, KNOWN);
 
 	if (known && symlink(known, link))
-		return; /* files are copied */
+		return; /* then the recorder copies all files */
 }
 
 void shared_files_end(const char *rec)
@@ -107,7 +107,7 @@ void shared_files_end(const char *rec)
 	unlink(link);
 }
 
-/* The inodes of the files that have a link there. */
+/* The inodes of the files that have a link in known. */
 static void known_inodes(struct buf *inodes)
 {
 	cleanup_free char *known = known_dir();
@@ -147,7 +147,7 @@ static void share(const char *store, const char *path, const char *sum, unsigned
 		if (errno != EEXIST || same_inode(object, path))
 			return;
 		if (same_file(object, path)) {
-			/* the one that has a link in known is to be the object */
+			/* the file that has a link in known becomes the object */
 			if (!stat(path, &st) && st.st_nlink > 1)
 				replace_by(path, object);
 			else

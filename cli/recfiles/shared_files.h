@@ -14,15 +14,16 @@
 #include <jansson.h>
 
 /*
- * Replaces the files of a recording, which its manifest names, by links of objects with the same bytes, or makes
- * objects of them. A file for which that fails (another file system, too many links) stays as it is. Being killed at
- * any time is safe.
+ * Replaces the files of a recording that its manifest names by links of objects with the same bytes, or makes them
+ * objects. If that fails for a file (another file system, too many links), it stays as it is. It is safe to be killed
+ * at any time.
  */
 void shared_files_link(const char *rec, const json_t *manifest);
-/* The same for one file of a recording, before a replay can use it: it is not replaced later. */
+/* Does the same for one file, before a replay can use it: it is not replaced later. */
 void shared_files_link_one(const char *path);
 /*
- * While a recording is made, REC/known leads to $FRED_HOME/files/known. Without it, the recorder copies all files.
+ * While a recording is made, REC/known is a link to $FRED_HOME/files/known. Without that, the recorder copies all
+ * files.
  */
 void shared_files_begin(const char *rec);
 void shared_files_end(const char *rec);

@@ -30,7 +30,8 @@ struct keeping {
 	const char *rec;
 	double until;
 	json_t *list, *seen; /* seen: the files that are in the list or are not wanted, by folder and name */
-	struct strv *newer; /* only look for those that are more recent than the program; NULL: keep them all */
+	/* if set, files that are newer than the program are only listed here; NULL: the files are kept */
+	struct strv *newer;
 	struct buf copies;
 	ZSTD_CCtx *z;
 	unsigned long long program_ns; /* when the program that names it was written */
@@ -74,7 +75,7 @@ static void add_source(struct keeping *k, const char *dir, const char *name, con
 	stamp = source_stamp(&st);
 	ns = (unsigned long long)st.st_mtim.tv_sec * 1000000000ull + (unsigned long long)st.st_mtim.tv_nsec;
 	o = json_pack("{s:s, s:s}", "name", path, "stamp", stamp);
-	if (!o) /* no UTF-8 */
+	if (!o) /* its name is not UTF-8 */
 		return;
 	if (*name != '/')
 		json_object_set_new(o, "dir", json_string(dir));
@@ -110,7 +111,10 @@ static void add_program(struct keeping *k, const struct rec_file *f)
 	line_files_each(path, k->until, add_name, k);
 }
 
-/* Writes it under a name like those of copies: device and inode 0, its size and its sum. */
+/*
+ * Writes the copies into one file, whose name is formed like that of other copies: device and inode 0, its size and its
+ * sum.
+ */
 static char *write_copies(const struct keeping *k)
 {
 	cleanup_free char *name = str_fmt("0-0-%zx-%x", k->copies.len, crc32c(0, k->copies.data, k->copies.len));

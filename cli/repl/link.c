@@ -16,7 +16,7 @@
 #include "repl/repl.h"
 
 #define INTERRUPT "\3"
-#define BUSY "fred-busy" /* the code of cli/bridge/second_ui.c for one too many */
+#define BUSY "fred-busy" /* the code that cli/bridge/second_ui.c sends to all clients but the first */
 #define TARGET "target:" /* in front of a file that GDB reads from its target */
 
 static volatile sig_atomic_t interrupts;
@@ -30,7 +30,7 @@ static void on_interrupt(int sig)
 int link_open(struct link *l, const char *path, struct err *e)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	struct sigaction sa = {.sa_handler = on_interrupt}; /* poll is to end: no SA_RESTART */
+	struct sigaction sa = {.sa_handler = on_interrupt}; /* without SA_RESTART, so that poll ends */
 
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
@@ -54,7 +54,7 @@ static int ended(struct err *e)
 	return err_set(e, ERR_HOST, "the session has ended: fredctl debug --resume continues it");
 }
 
-/* More bytes of GDB's; a Ctrl-C goes to the program. */
+/* Reads more bytes from GDB. A Ctrl-C meanwhile interrupts the program. */
 static int fill(struct link *l, struct err *e)
 {
 	struct pollfd p = {.fd = l->fd, .events = POLLIN};
@@ -78,7 +78,7 @@ static int fill(struct link *l, struct err *e)
 	return 0;
 }
 
-/* The next record that is in the buffer; NULL: there is no whole line. */
+/* Parses the next record in the buffer; NULL: there is no whole line. */
 static struct mi_record *next(struct link *l)
 {
 	struct mi_record *r = NULL;
@@ -142,7 +142,7 @@ static struct mi_record *ask(struct link *l, const char *command, const char *ar
 	cleanup_free char *line = str_fmt("%lld%s %s\n", (long long)++l->token, command, quoted ? quoted : "\"\"");
 
 	free(quoted);
-	/* one that has gone may have said why */
+	/* a GDB that has gone may have said why */
 	if (write_full(l->fd, line, strlen(line)) && errno != EPIPE) {
 		ended(e);
 		return NULL;

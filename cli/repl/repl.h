@@ -18,21 +18,21 @@ struct link {
 	struct buf in;
 	int64_t token;
 	bool running; /* the program runs */
-	char *file; /* where it stopped last, and not yet shown; NULL */
+	char *file; /* the source file of the last stop, if it was not shown yet; else NULL */
 	int line;
-	int quiet; /* only what went wrong is said */
+	int quiet; /* only errors are printed */
 };
 
 int link_open(struct link *l, const char *path, struct err *e);
 void link_close(struct link *l);
 /*
- * Runs one command of GDB's, and prints what it says, until the program stands again. Ctrl-C meanwhile interrupts the
- * program. 0; 1: GDB refused it, and has said why; -1 with e set: the session has ended.
+ * Runs a GDB command, and prints its output until the program has stopped again. Ctrl-C meanwhile interrupts the
+ * program. 0; 1: GDB refused the command, and has said why; -1 with e set: the session has ended.
  */
 int link_command(struct link *l, const char *command, struct err *e);
 /* The completions of a line, one each. */
 int link_complete(struct link *l, const char *text, struct strv *out, struct err *e);
-/* What came without being asked for. */
+/* Handles what GDB has sent without a command. */
 int link_hear(struct link *l, struct err *e);
 
 /* Prints the lines around a place, and marks that one; prints nothing when there is no such file. */

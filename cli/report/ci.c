@@ -104,7 +104,7 @@ int report_junit(struct buf *b, const json_t *report, struct err *e)
 
 /* ---- SARIF ---- */
 
-/* The folder to which paths are relative that people will see. */
+/* The folder that paths in the report are relative to. */
 static const char *source_root(const json_t *report)
 {
 	static const char *const names[] = {"GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE"};
@@ -118,7 +118,7 @@ static const char *source_root(const json_t *report)
 	return report_str(report, "cwd");
 }
 
-/* What follows the root and a slash, or NULL. */
+/* The rest of the path below root, or NULL. */
 static const char *below(const char *path, const char *root)
 {
 	size_t len = strlen(root);
@@ -219,7 +219,7 @@ static void relate(json_t *list, const json_t *sides, const char *name, const ch
 	json_array_append_new(list, l);
 }
 
-/* Where the failing run diverges from one that passed, in both. */
+/* The places where the failing run and one that passed first differ. */
 static json_t *related_locations(const json_t *g, const json_t *report)
 {
 	static const struct {
@@ -286,7 +286,7 @@ static char *rule_of(const json_t *g)
 		       *kind && strcmp(kind, "none") ? kind : report_str(json_object_get(g, "fail"), "kind"));
 }
 
-/* The index of the rule, which is added unless it is there. */
+/* The index of the rule, which is added if it is missing. */
 static size_t add_rule(json_t *rules, const char *id, const json_t *report)
 {
 	const char *check = report_str(report, "check");

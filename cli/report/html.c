@@ -30,8 +30,9 @@
 #include "wire/base64.h"
 
 #define DETAILS 8u /* groups whose recordings are shown; the others as text */
-#define AROUND 6 /* lines of source around one */
-#define VALUES 8u /* positions at which an expression is looked at, besides those around its transition */
+#define AROUND 6 /* lines of source shown before and after one */
+/* how many positions an expression is evaluated at, besides those before and after its transition */
+#define VALUES 8u
 #define CHECKPOINTS 1000u
 #define NAMES 4096u
 
@@ -120,7 +121,7 @@ static int add_events(json_t *detail, struct timeline *tl, struct err *e)
 	return got < 0 ? -1 : 0;
 }
 
-/* ---- what is marked on it ---- */
+/* ---- marks on the timeline ---- */
 
 static void mark(json_t *marks, json_int_t event, const char *kind, const char *text, json_int_t thread)
 {
@@ -197,7 +198,7 @@ static void add_value(json_t *list, const char *rec, const char *expr, json_int_
 	json_array_append_new(list, json_pack("{s:I, s:s}", "event", event, "text", value));
 }
 
-/* Values at equal distances, and at both sides of the transition. */
+/* The expression's values at equal distances, and before and after the transition. */
 static json_t *values_of(const json_t *g, const char *rec, const struct timeline *tl)
 {
 	json_int_t turn = report_int(json_object_get(g, "position"), "event"), total = (json_int_t)timeline_total(tl);
@@ -277,7 +278,10 @@ static uint32_t process_of(const json_t *g, const struct rec *rec)
 	return process > 0 ? (uint32_t)process : procs_default(rec);
 }
 
-/* The details, or NULL, with the reason in their place; the rest of the page is shown anyway. */
+/*
+ * The details of a group; NULL if they cannot be made: then the reason is shown in their place, and the rest of the
+ * page stays.
+ */
 static json_t *detail_of(const json_t *g)
 {
 	const char *dir = report_str(json_object_get(g, "best"), "recording");

@@ -12,7 +12,7 @@
 #include "hunt/groups.h"
 #include "reclog/rec.h"
 
-/* How it ended, as the hunt would have seen it. */
+/* How the run ended, in the form in which a hunt notes it. */
 static json_t *seen(const struct rec *rec, const char *expr)
 {
 	if (expr)

@@ -43,7 +43,7 @@ static const char *source_of(const json_t *location)
 	return text + strspn(text, " \t");
 }
 
-/* From the cause to the failure, as it happened. */
+/* The chain's steps from the cause to the failure, in the order in which they happened. */
 static void add_chain(struct buf *b, const json_t *chain, const char *indent)
 {
 	for (size_t i = json_array_size(chain); i-- > 0;) {
@@ -73,7 +73,7 @@ static void add_threads(struct buf *b, const json_t *threads, const char *indent
 	}
 }
 
-/* Does the list of the threads, which are the failed process's, say the same? */
+/* Is the note about a thread that the list of threads, which are those of the failed process, already describes? */
 static bool is_of_thread(const char *note, const json_t *g)
 {
 	json_int_t process = report_int(json_array_get(json_object_get(g, "chain"), 0), "process");
@@ -92,7 +92,7 @@ static bool is_of_thread(const char *note, const json_t *g)
 	return false;
 }
 
-/* What was told while it was recorded. */
+/* The notes that were made while the program was recorded. */
 static void add_fail_notes(struct buf *b, const json_t *g)
 {
 	bool shown = json_array_size(json_object_get(g, "threads")) > 1;

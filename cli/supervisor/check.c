@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c: the recorder comes in by LD_PRELOAD, so the program needs glibc's dynamic loader, and the
- * loader ignores LD_PRELOAD where the program gains rights (ld.so(8), secure-execution mode).
+ * check.c: the recorder is loaded by LD_PRELOAD, so the program needs glibc's dynamic loader; and the loader ignores
+ * LD_PRELOAD if the program gains rights (ld.so(8), secure-execution mode).
  */
 #include "supervisor/check.h"
 
@@ -87,7 +87,7 @@ static int read_interp(int fd, const char *path, const Elf64_Phdr *ph, struct er
 	return 0;
 }
 
-/* Notes that are too long to be looked at are not Go's. */
+/* Looks for notes of the Go toolchain. Very long notes are not Go's, and are not read. */
 static int check_notes(int fd, const char *path, const Elf64_Phdr *ph, struct err *e)
 {
 	uint32_t notes[1024];

@@ -28,7 +28,7 @@ int complete_recording(const char *dir, json_t *meta, const struct rlog_control 
 	json_t *manifest, *sources;
 	struct err why;
 
-	unlink(group); /* the processes' own, see plugins/record/shm/group.c */
+	unlink(group); /* the processes have made these files, see plugins/record/shm/group.c */
 	shared_files_end(dir);
 	meta_set_notes(meta, c);
 	if (compress_rest(dir, compress_s, &why))
@@ -50,7 +50,7 @@ int complete_recording(const char *dir, json_t *meta, const struct rlog_control 
 	return 0;
 }
 
-/* The terminal and the folder of the caller are not used any more. */
+/* Closes the caller's terminal and leaves its folder. */
 static void forget_terminal(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -60,7 +60,7 @@ static void forget_terminal(void)
 		if (null < 0 || dup2(null, fd) < 0)
 			close(fd);
 	if (chdir("/"))
-		return; /* on failure, the folder stays in use */
+		return; /* if that fails, the folder stays in use */
 }
 
 static void wait_end(pid_t pid)

@@ -167,7 +167,7 @@ void control_drop_waits(struct rlog_control *c, uint32_t process)
 	}
 }
 
-/* One that was taken back, or a new one. */
+/* The place of a note that was withdrawn, or a new one. */
 static uint32_t note_place(struct rlog_control *c, uint32_t kind)
 {
 	for (uint32_t i = 0; i < RLOG_NOTES && i < c->note_count; i++) {

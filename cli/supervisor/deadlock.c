@@ -14,7 +14,7 @@
 #define LOOKS 3u
 #define TELL_MOST 16u /* threads */
 
-/* ---- what the recorder says ---- */
+/* ---- the recorder's own note ---- */
 
 static bool all_sleep(pid_t pid)
 {
@@ -28,7 +28,10 @@ static bool all_sleep(pid_t pid)
 	return all;
 }
 
-/* The same threads are named below, if their memory can be read. */
+/*
+ * If the recorder has noted a deadlock, ends the program once all threads were found asleep often enough. true: look
+ * again soon. The same threads are named below, if their memory can be read.
+ */
 static bool look_at_note(struct deadlock *d)
 {
 	if (!control_is_deadlock(d->control)) {
@@ -42,7 +45,7 @@ static bool look_at_note(struct deadlock *d)
 	return false;
 }
 
-/* ---- what is seen ---- */
+/* ---- what is seen from outside ---- */
 
 /* The text of the last note. *ends: the program is to be ended. */
 static char *conclusion(const struct deadlock *d, const struct rlog_waiting *p, const struct waits *w, bool *ends)
@@ -67,7 +70,7 @@ static void tell(struct deadlock *d, const struct rlog_waiting *p, const struct 
 	cleanup_free char *last = conclusion(d, p, w, &ends);
 	unsigned told = 0;
 
-	control_drop_waits(d->control, p->process); /* the recorder names addresses */
+	control_drop_waits(d->control, p->process); /* the recorder's notes name addresses, and are replaced */
 	for (size_t i = 0; i < w->n && told < TELL_MOST; i++) {
 		const struct waits_thread *t = &w->v[i];
 		cleanup_free char *who = NULL, *what = NULL, *text = NULL;
@@ -94,7 +97,10 @@ static bool is_latest(const struct rlog_control *c, unsigned i, unsigned n)
 	return true;
 }
 
-/* They do not wait any more. A process that is ending is read as it was, or not at all; notes about it stay. */
+/*
+ * Withdraws the notes if the threads do not wait any more. The memory of a process that is ending reads as before, or
+ * not at all: notes about such a process stay.
+ */
 static void look_again(struct deadlock *d, const struct rlog_waiting *p, struct deadlock_seen *seen)
 {
 	struct waits now;
@@ -107,7 +113,7 @@ static void look_again(struct deadlock *d, const struct rlog_waiting *p, struct 
 	waits_fini(&now);
 }
 
-/* true: look again soon. */
+/* true: call it again soon. */
 static bool look_at(struct deadlock *d, const struct rlog_waiting *p, struct deadlock_seen *seen)
 {
 	struct waits now;

@@ -42,7 +42,7 @@ struct request {
 	struct keeper_req q;
 	uint8_t data[KEEPER_DATA];
 	size_t len; /* of data */
-	int fd; /* that came along; -1: none */
+	int fd; /* a descriptor that came with it; -1: none */
 };
 
 static bool is_ours(const struct keeper *k, int fd)
@@ -88,7 +88,8 @@ static int grow(const struct keeper *k, const struct keeper_req *q)
 		return -1;
 	if (fstat(to, &st))
 		return -1;
-	at = (uint64_t)st.st_size > q->off ? (uint64_t)st.st_size : q->off; /* what is there stays */
+	/* data that are there already are not overwritten */
+	at = (uint64_t)st.st_size > q->off ? (uint64_t)st.st_size : q->off;
 	if (at < q->end && fallocate(to, 0, (off_t)at, (off_t)(q->end - at)) && errno != EOPNOTSUPP)
 		return -1;
 	for (; at < q->end; at += CHUNK)
@@ -169,7 +170,7 @@ static int listen_there(struct keeper *k, struct request *r)
 	return 0;
 }
 
-/* 0 or -errno; *fd: what the answer carries. */
+/* 0 or -errno; *fd: a descriptor to be sent with the answer. */
 static int perform(struct keeper *k, struct request *req, int *fd)
 {
 	struct keeper_req *q = &req->q;
@@ -299,7 +300,7 @@ static void *serve(void *arg)
 			k->n--;
 			k->at[i] = k->at[k->n];
 			k->listens[i] = k->listens[k->n];
-			k->at[i].revents = 0; /* looked at already, or new */
+			k->at[i].revents = 0; /* handled already, or new */
 		}
 	}
 }

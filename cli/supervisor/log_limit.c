@@ -40,7 +40,7 @@ struct log_limit {
 	bool stop; /* under lock */
 };
 
-/* True: it is to stop. */
+/* true: the thread is to stop. */
 static bool rest(struct log_limit *b, unsigned ms)
 {
 	return pause_ms(&b->lock, &b->wake, &b->stop, ms);

@@ -105,8 +105,8 @@ json_t *meta_new(const struct record_opts *o, const char *program, const struct 
 }
 
 /*
- * It is not synced: like the logs, it reaches the disk when the kernel writes it. A file on the disk that says that the
- * recording is complete would otherwise be there before the logs are.
+ * meta.json is not synced: like the logs, it reaches the disk when the kernel writes it. If it were synced, it could be
+ * on the disk earlier than the logs, and say that the recording is complete.
  */
 int meta_write(const char *dir, const json_t *meta, struct err *e)
 {

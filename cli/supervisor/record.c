@@ -41,7 +41,7 @@
 
 #define MIN_FREE_BYTES (16ull << 20)
 #define ADDRESS_SPACE (256ull << 20)
-/* the rest of the logs is compressed at the end for at most this part of the run's time */
+/* at the end, compressing the rest of the logs may take at most this part of the run's time */
 #define COMPRESS_PART 0.005
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 
@@ -95,7 +95,7 @@ static int check_space(const char *dir, struct err *e)
 	return 0;
 }
 
-/* The recorder takes some 100 MB in each process, and 2 MB more for each thread. */
+/* The recorder needs some 100 MB of addresses in each process, and 2 MB more for each thread. */
 static int check_address_space(struct err *e)
 {
 	struct rlimit l;
@@ -108,7 +108,7 @@ static int check_address_space(struct err *e)
 		       (unsigned long long)l.rlim_cur / 1024, ADDRESS_SPACE / 1024);
 }
 
-/* Our environment with the recorder in it, before the user's own preloads. */
+/* The environment of this process, with the recorder added in front of the user's own preloads. */
 static void make_env(struct strv *env, const char *dir, const char *shim)
 {
 	const char *preload = getenv("LD_PRELOAD"), *leaks = getenv("LSAN_OPTIONS");
@@ -118,7 +118,10 @@ static void make_env(struct strv *env, const char *dir, const char *shim)
 		if (!str_starts(*v, "FRED=") && !str_starts(*v, "LD_PRELOAD="))
 			strv_add(env, *v);
 	strv_addf(env, "LD_PRELOAD=%s%s%s", shim, preload && *preload ? ":" : "", preload ? preload : "");
-	/* at least as long as a replay's /run/fred/rec: the strings' lengths place the stack */
+	/*
+	 * padded so that it is at least as long as a replay's /run/fred/rec, since the strings' lengths determine where
+	 * the stack is
+	 */
 	strv_addf(env, "FRED=r:0000:%s%.*s", dir, strlen(dir) < 24 ? (int)(24 - strlen(dir)) : 0,
 		  "////////////////////////");
 }
@@ -138,10 +141,10 @@ static int launch(struct record_session *s, const char *program, const char *shi
 
 	make_env(&env, s->result.dir, shim);
 	spec.envp = env.s;
-	/* as the subreaper of its orphans, this process reaps them: until then their PIDs are not reused */
+	/* orphans of the program become children of this process: their PIDs are not reused before it reaps them */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return err_errno(e, ERR_HOST, "PR_SET_CHILD_SUBREAPER");
-	/* without a keeper, a process that drops its privileges notes that its log ends */
+	/* without a keeper, a process that drops its privileges only notes that its log ends */
 	s->keeper = keeper_new(s->result.dir, s->control, &ignored);
 	if (s->keeper)
 		keeper_serve(s->keeper, &ignored);
@@ -178,7 +181,7 @@ static int finish(struct record_session *s, int status, struct err *e)
 	return 0;
 }
 
-/* The recorder goes into the recording: a later version of it must not replay this one. */
+/* Copies the recorder into the recording: a later version must not be used for its replay. */
 static int keep_shim(const char *dir, const char *shim, struct err *e)
 {
 	cleanup_free char *files = path_join(dir, "files");
@@ -235,7 +238,7 @@ static int start_in(struct record_session *s, const char *program, const char *s
 		return -1;
 	if (!launch(s, program, shim, e))
 		return 0;
-	json_object_clear(s->result.meta); /* it has not run */
+	json_object_clear(s->result.meta); /* the program has not run */
 	return -1;
 }
 

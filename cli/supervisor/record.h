@@ -22,7 +22,7 @@ struct record_opts {
 	uint64_t chaos_seed;
 	uint64_t max_log; /* limit of the logs, in bytes; 0: none */
 	const char *cwd; /* NULL: the caller's */
-	const struct launch_fd *fds; /* its descriptors; NULL: the caller's (launch/launch.h) */
+	const struct launch_fd *fds; /* the program's descriptors; NULL: the caller's (launch/launch.h) */
 	unsigned nfds;
 	bool hold; /* for record_start: the program is traced, stopped before its first instruction, in a process group
 		      of its own */
@@ -42,7 +42,7 @@ struct record_result {
 /* A program that is being recorded. */
 struct record_session {
 	struct record_opts opts;
-	struct record_result result; /* exit_code: once it has ended */
+	struct record_result result; /* exit_code is set when the program has ended */
 	struct rlog_control *control;
 	struct keeper *keeper;
 	struct tsc_moment begin;
@@ -50,9 +50,9 @@ struct record_session {
 	pid_t pid; /* a child of the caller, who reaps it */
 };
 
-/* Starts the program. -1: nothing is left of it. record_session_fini in any case. */
+/* Starts the program. -1: it was not started, and nothing is left. record_session_fini in any case. */
 int record_start(struct record_session *s, const struct record_opts *o, struct err *e);
-/* Waits for its end, and looks after its recording meanwhile. *status: as from waitpid. */
+/* Waits for the end of the program, and serves its recording meanwhile. *status: as from waitpid. */
 int record_wait(struct record_session *s, int *status, struct err *e);
 /* Completes the recording, when the program has ended with this status, as from waitpid. */
 int record_end(struct record_session *s, int status, struct err *e);

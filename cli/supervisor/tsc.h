@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Invariant, by CPUID; one of the kernel's clock sources, which implies that the processors' are synchronised; both. */
+/*
+ * Is the TSC invariant, by CPUID? Is it one of the kernel's clock sources (then the TSCs of all processors are
+ * synchronised)? Are both the case?
+ */
 bool tsc_is_invariant(void);
 bool tsc_is_clocksource(void);
 bool tsc_is_reliable(void);

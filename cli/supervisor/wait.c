@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c: see wait.h. Handlers and blocked signals are chosen so that the child inherits what we got:
- * a handler becomes the default at its exec, and signals are blocked only after it was started.
+ * wait.c: see wait.h. The child is to inherit the signal actions and the mask that this process was started with. So
+ * handlers are set (at the child's exec they become the default), and signals are blocked only after it was started.
  */
 #include "supervisor/wait.h"
 
@@ -37,7 +37,10 @@ void wait_prepare(void)
 	}
 }
 
-/* All that would end us, and those that we wait for. What stops us, as Ctrl-Z does, is left as it is. */
+/*
+ * All signals that would end this process, and those that it waits for. Signals that stop it (Ctrl-Z) are left as they
+ * are.
+ */
 static void waited(sigset_t *set)
 {
 	static const int others[] = {SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
@@ -83,7 +86,7 @@ pid_t wait_parent_of(pid_t pid)
 	return sscanf(p, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* The program, or a process of it: orphans become our children. */
+/* Is it the program or a process of it? (Orphans become children of this process.) */
 static bool is_below_us(pid_t pid)
 {
 	pid_t self = getpid();
@@ -101,7 +104,7 @@ static bool is_for_program(const siginfo_t *si)
 	case SIGALRM:
 	case SIGVTALRM:
 	case SIGPROF:
-		break; /* from the kernel: a timer that was set before the exec of fredctl */
+		break; /* sent by the kernel: a timer that was set before the exec of fredctl */
 	default:
 		/* from the terminal, the kernel has sent it to the child too; any other is about us */
 		if (si->si_code == SI_KERNEL)

@@ -8,16 +8,18 @@
 
 #include "base/err.h"
 
-/* Before the child is started: the terminal's SIGINT and SIGQUIT are left to the child. */
+/* To be called before the child is started: SIGINT and SIGQUIT from the terminal are left to the child. */
 void wait_prepare(void);
-/* After it was started: signals that would end this process are blocked, among them those that the program sends to its
- * parent. */
+/*
+ * To be called after it was started: blocks the signals that would end this process, including those that the program
+ * sends to its parent.
+ */
 void wait_started(void);
 /*
- * Waits for pid, and reaps all other children. A signal sent to this process is passed on to pid, unless the program or
- * a process of it sent it: those mean their parent, and the recording goes on. *status as from waitpid. Calls
- * later(arg) once, if the program runs for long; and told(arg) at each SIGCHLD that is not the end of pid, from time to
- * time, and soon again while it returns true.
+ * Waits for pid, and reaps all other children. A signal that is sent to this process is passed on to pid, except if the
+ * program or a process of it sent it: then it was meant for the parent, and the recording continues. *status is as from
+ * waitpid. Calls later(arg) once, if the program runs for long; and told(arg) at each SIGCHLD that is not the end of
+ * pid, from time to time, and soon again while it returns true.
  */
 struct wait_calls {
 	void (*later)(void *);
