@@ -44,11 +44,11 @@ struct agent_range {
 };
 
 struct agent_result {
-	int64_t value; /* AGENT_OK: the value, sign- or zero-extended as the expression's type wants */
+	int64_t value; /* AGENT_OK: the value, extended with its sign or zeros as the expression's type requires */
 	uint64_t fault_addr; /* AGENT_BAD_MEMORY */
 	bool ranges_full; /* more was read than range[] holds */
 	size_t ranges_n;
-	struct agent_range range[AGENT_MAX_RANGES]; /* what was read, also up to a failure; no doubles */
+	struct agent_range range[AGENT_MAX_RANGES]; /* what was read, also before a failure; each range once */
 };
 
 /* Runs code[0..len) up to its `end`. The result is filled for every status. */
@@ -121,8 +121,9 @@ int agent_assemble(const char *listing, uint8_t **code, size_t *len, struct err 
 	X(fless, 0xcd, 2)
 
 /*
- * Of 128-bit integers a and b, whose slots are a's low and high word, then b's: one word of the result, or whether a is
- * less; b is also by how many bits a is shifted. The other words are those of the opcodes for 64 bits.
+ * Opcodes for 128-bit integers a and b. Their slots are a's low and high word, then b's. Each opcode gives one word of
+ * the result, or whether a is less; a shift takes the number of bits from b. Words of the result that are the same as
+ * with 64-bit arithmetic have no opcode here.
  */
 #define AGENT_WIDES(X)                                                                                                 \
 	X(wadd_high, 0xd0)                                                                                             \
@@ -157,9 +158,9 @@ enum agent_op {
 
 /* Bytes of operand after an opcode; 0 also for one that is unknown. */
 unsigned agent_operand_size(uint8_t op);
-/* What an opcode of AGENT_WIDES makes of its slots. False: b is zero, and it is divided by that. */
+/* The result of an opcode of AGENT_WIDES for these slots. false: it divides by zero. */
 bool agent_wide(enum agent_op op, const uint64_t slot[AGENT_WIDE_SLOTS], uint64_t *out);
-/* What an opcode of AGENT_FLOATS makes of its slots; b: the upper one of two. */
+/* The result of an opcode of AGENT_FLOATS for these slots; b: the upper one if it takes two. */
 uint64_t agent_float(enum agent_op op, uint64_t a, uint64_t b);
 
 #endif

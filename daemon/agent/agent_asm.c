@@ -16,7 +16,7 @@ static const struct {
 #undef X
 };
 
-/* Its index; -1: there is none. */
+/* The opcode's index; -1: there is none of this name. */
 static int opcode_by_name(const char *name)
 {
 	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++)
@@ -25,7 +25,7 @@ static int opcode_by_name(const char *name)
 	return -1;
 }
 
-/* One line of the listing: "OFFSET  NAME [OPERAND]". Other lines add nothing. */
+/* Assembles one line of the listing: "OFFSET  NAME [OPERAND]". Other lines are ignored. */
 static int assemble_line(const char *line, struct buf *out, struct err *e)
 {
 	unsigned long long operand = 0;

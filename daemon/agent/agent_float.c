@@ -33,7 +33,7 @@ static double of_float(uint64_t v)
 	return f;
 }
 
-/* What does not fit has no value in C; this is what x86-64 makes of it. */
+/* In C the result is undefined if the number does not fit; this is the result on x86-64. */
 static uint64_t to_signed(double d)
 {
 	return d >= -0x1p63 && d < 0x1p63 ? (uint64_t)(int64_t)d : 1ull << 63;

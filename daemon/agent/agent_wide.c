@@ -5,7 +5,10 @@
 typedef unsigned __int128 wide;
 typedef __int128 wide_signed;
 
-/* What does not fit (the least number by -1) has no value in C; here it is the number itself, with no rest. */
+/*
+ * In C the result is undefined if it does not fit (the least number divided by -1); here the quotient is that number,
+ * and the remainder 0.
+ */
 static wide divide_signed(wide a, wide b, bool rest)
 {
 	if (b == ~(wide)0)
@@ -30,7 +33,7 @@ static wide divide(enum agent_op op, wide a, wide b)
 	}
 }
 
-/* Further than there are bits has no value in C; here there is nothing left but the sign. */
+/* In C a shift by as many bits as there are, or more, is undefined; here only the sign remains. */
 static wide shift(enum agent_op op, wide a, wide b)
 {
 	bool far = b >= 128, negative = (wide_signed)a < 0;

@@ -60,18 +60,21 @@ static void __attribute__((noreturn)) pid1(int sock, int (*init)(void *arg), voi
 	handshake_run(sock, r, &e, init, arg);
 }
 
-/* What cell_start asks of the thread that forks, and the thread's answer. */
+/* The request of cell_start to the thread that forks, and the thread's answer. */
 struct forker {
 	int (*init)(void *arg);
 	void *arg;
 	int ours, theirs; /* the ends of the handshake's socket */
-	pid_t pid; /* the answer: of the cell's pid 1; -1: `error` is errno's value of what failed */
+	pid_t pid; /* the answer: the PID of the cell's pid 1; -1: `error` is the errno of what failed */
 	struct cell *cell; /* its dir is set before there is a process */
 	int error;
 	sem_t answered;
 };
 
-/* Waits until the process has ended: its parent-death signal is that of the thread that forked it. */
+/*
+ * The thread that forked the cell must live as long as the cell, whose parent-death signal comes at the end of that
+ * thread.
+ */
 static void stay_until_end(int pidfd)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
@@ -94,7 +97,7 @@ static void *forker_run(void *p)
 	f->error = errno;
 	if (f->pid > 0)
 		pidfd = (int)syscall(SYS_pidfd_open, f->pid, 0);
-	sem_post(&f->answered); /* f is gone from here on */
+	sem_post(&f->answered); /* from here on f does not exist any more */
 	if (pidfd >= 0)
 		stay_until_end(pidfd);
 	return NULL;
@@ -165,7 +168,7 @@ static int fork_plain(struct forker *f, struct err *e)
 	return f->pid < 0 ? err_errno(e, ERR_HOST, "cannot make a process") : 0;
 }
 
-/* out is set on success only. */
+/* out is set only on success. */
 static int start_as(fork_fn *fork_first, int end_signal, struct forker f, struct cell *out, struct err *e)
 {
 	struct cell c = {.pidfd = -1, .end_signal = end_signal};

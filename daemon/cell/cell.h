@@ -39,10 +39,10 @@ struct cell {
 int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
 /*
  * As cell_start, where no namespaces can be made, and without any rights: see plain.h. out->pid is a guard, whose child
- * runs init: the guard ends with that one's status, or when it gets SIGTERM or the caller ends; before, it kills all
- * that the child has left behind, and removes the cell's folder. If the guard is killed (SIGKILL), the child and what
- * it has started die, and the caller removes the folder (cell_remove_dir, cell_join); it stays if the caller is killed,
- * too.
+ * runs init. The guard ends when the child has ended (with its status), when it gets SIGTERM, or when the caller ends;
+ * first it kills all that the child has left behind, and removes the cell's folder. If the guard itself is killed
+ * (SIGKILL), the child and what it has started die, and the caller removes the folder (cell_remove_dir, cell_join); if
+ * the caller is killed, too, the folder stays.
  */
 int cell_start_plain(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
 /*

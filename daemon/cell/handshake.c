@@ -31,8 +31,8 @@ int handshake_arm(int sock, struct err *e)
 		return err_set(e, ERR_INTERNAL, "the process that started the cell has ended");
 	handshake_default_signals();
 	/*
-	 * Processes of the cell get no access to the user's keys (keyrings(7)). Where this call is refused, so is
-	 * every use of keys.
+	 * Processes of the cell get no access to the user's keys (keyrings(7)). If this call is refused (by a
+	 * container's filter), any use of keys is, too.
 	 */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	return 0;

@@ -9,14 +9,16 @@
 
 #include "base/err.h"
 
-/* In the child: all signals have their default, and none is blocked. */
+/* In the child: sets all signals to their default actions, and unblocks all. */
 void handshake_default_signals(void);
-/* In the child, first. */
+/* In the child, before all else. */
 int handshake_arm(int sock, struct err *e);
-/* In the child, set up (failed: *e says why it is not): tells the parent, and runs init(arg), whose result is the
- * status. */
+/*
+ * In the child, when it is set up (or, if `failed`, could not be: *e says why): tells the parent, and runs init(arg),
+ * whose result is the exit status.
+ */
 _Noreturn void handshake_run(int sock, int failed, const struct err *e, int (*init)(void *arg), void *arg);
-/* In the parent: the set-up's outcome, 0 or -1. 1: it ended before it could say. */
+/* In the parent: returns the outcome of the set-up, 0 or -1. 1: the child ended before it could report one. */
 int handshake_wait(int sock, struct err *e);
 /* Sets e to how such a child ended. Returns -1. */
 int handshake_died(int status, struct err *e);

@@ -63,7 +63,7 @@ void cell_free_pid(pid_t pid)
 	if (pid <= 1 || !kill(pid, 0) || errno != ESRCH || kill(-pid, SIGKILL))
 		return;
 	while ((r = waitpid(-pid, &status, __WALL)) > 0 || (r < 0 && errno == EINTR))
-		if (r > 0 && WIFSTOPPED(status)) /* traced: one more stop, on its way out */
+		if (r > 0 && WIFSTOPPED(status)) /* it is traced and has stopped once more before its end */
 			ptrace(PTRACE_CONT, r, 0, 0);
 }
 
@@ -76,7 +76,7 @@ static int make_target(const char *src, const char *dst)
 		return -1;
 	if (S_ISDIR(st.st_mode))
 		return mkdir(dst, 0700) && errno != EEXIST ? -1 : 0;
-	/* it may be read-only: another target of this cell has just done the same */
+	/* the mount point may be on a read-only mount, which another target of this cell has just made */
 	if (!stat(dst, &there))
 		return 0;
 	fd = open(dst, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

@@ -45,7 +45,7 @@ void plain_forget(void)
 	unsetenv(DIR_VARIABLE);
 }
 
-/* Kills the caller's children, and theirs, which become the caller's. */
+/* Kills the caller's children; their children then become the caller's, and are killed, too. */
 static void kill_all(void)
 {
 	struct err ignored;
@@ -61,7 +61,7 @@ static void kill_all(void)
 			for (p = buf_str(&b); (pid = strtol(p, &end, 10)) > 0; p = end)
 				kill((pid_t)pid, SIGKILL);
 		while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-			reaped = true; /* its children were not in the list */
+			reaped = true; /* the children of those that were reaped were not in the list */
 		if (!reaped && waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
 			return;
 	}
@@ -98,7 +98,7 @@ static size_t count_below(pid_t pid, size_t most)
 	return n;
 }
 
-/* Of all threads of the host, or of its container; 0: not known. sysinfo(2) has 16 bits for them. */
+/* The number of threads on the host, or in its container; 0: not known. (sysinfo(2) has only 16 bits for it.) */
 static unsigned long count_all(void)
 {
 	cleanup_buf struct buf b = {0};
@@ -111,7 +111,10 @@ static unsigned long count_all(void)
 	return total ? strtoul(total + 1, NULL, 10) : 0;
 }
 
-/* before: how many there were on the host when the cell began; only if that has changed, they are counted. */
+/*
+ * Are there too many processes in the cell? They are counted only if the number of threads on the host differs from
+ * `before`, the number when the cell began.
+ */
 static bool is_crowded(unsigned long before)
 {
 	unsigned long now = count_all();
@@ -120,8 +123,8 @@ static bool is_crowded(unsigned long before)
 }
 
 /*
- * Until the cell's child has ended, or the cell is to end. The child's status. The kernel limits the number of
- * processes of ordinary users only (launch/confine.h): those of user 0 are counted here.
+ * Waits until the cell's child has ended, or the cell is to end. Returns the child's status. The kernel limits the
+ * number of processes only for ordinary users (launch/confine.h), so those of user 0 are counted here.
  */
 static int stay(pid_t child, const sigset_t *set)
 {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The caller is in a plain cell. */
+/* Is the caller in a plain cell? */
 bool cell_is_plain(void);
 /* The private folder of the caller's cell: CELL_RUN_DIR, or that of a plain cell. Lives as long as the process. */
 const char *cell_dir(void);

@@ -7,11 +7,11 @@
 
 #include "base/err.h"
 
-/* The caller has CAP_SYS_ADMIN in its user namespace. */
+/* Has the caller CAP_SYS_ADMIN in its user namespace? */
 bool userns_has_admin(void);
 /*
- * The caller is in a user namespace that maps one user only, as userns_enter makes it: it has no rights beyond that
- * user's.
+ * Is the caller in a user namespace that maps only one user, as userns_enter makes it? Then it has no rights beyond
+ * those of that user.
  */
 bool userns_is_own(void);
 /*

@@ -50,7 +50,7 @@ static struct timespec deadline_after(int ms)
 	return t;
 }
 
-/* Sleeps while both words are as given. 0 when woken or changed, -1 with errno (ETIMEDOUT, ...). */
+/* Sleeps as long as both words are as given. 0: woken, or a word has changed; -1 with errno (ETIMEDOUT, ...). */
 static int sleep_on(uint32_t *word, uint32_t old, uint32_t children, const struct timespec *until)
 {
 	struct futex_waitv w[2] = {
@@ -63,7 +63,7 @@ static int sleep_on(uint32_t *word, uint32_t old, uint32_t children, const struc
 	return errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
 
-/* CELL_WAIT_NOTIFIED here means: nothing happened to it. */
+/* CELL_WAIT_NOTIFIED here means that nothing has happened to the target. */
 static enum cell_wait look_at(pid_t target, int *wait_status)
 {
 	pid_t r;

@@ -96,7 +96,7 @@ static int request_init(struct criu_request *r, const struct ckpt_env *env, cons
 	criu_local_set_work_dir_fd(r->opts, r->work);
 	criu_local_set_log_level(r->opts, env && env->log_level ? env->log_level : LOG_LEVEL_DEFAULT);
 	criu_local_set_log_file(r->opts, log);
-	/* A cell has no cgroups of its own and no network to lock. */
+	/* there are no cgroups of the cell's own to save, and no network to lock */
 	criu_local_set_manage_cgroups(r->opts, true);
 	criu_local_set_manage_cgroups_mode(r->opts, CRIU_CG_MODE_IGNORE);
 	criu_local_set_network_lock(r->opts, CRIU_NETWORK_LOCK_SKIP);
@@ -119,7 +119,7 @@ static void block_sigchld(sigset_t *old)
 	sigprocmask(SIG_BLOCK, &block, old);
 }
 
-/* Checked here, since CRIU cannot report that there is no room for its log. */
+/* Looked at here, since CRIU cannot report that its log has no room. */
 static bool is_full(const char *log)
 {
 	cleanup_free char *dir = path_dir(log);
@@ -142,7 +142,7 @@ static int failed(const char *what, int code, const char *log, struct err *e)
 	return err_set(e, ERR_INTERNAL, "%s: CRIU: %s, see %s", what, strerror(-code), log);
 }
 
-/* 0, or -1: it is gone. */
+/* 0, or -1: the process is gone. */
 static int real_ids(pid_t pid, unsigned *uid, unsigned *gid)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/status", pid);

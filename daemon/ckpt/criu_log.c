@@ -15,7 +15,7 @@ struct span {
 	size_t n;
 };
 
-/* Said without CAP_SYS_RESOURCE at each start, and harmless. */
+/* CRIU reports this at each start without CAP_SYS_RESOURCE; it is harmless */
 static const char harmless[] = "rlimit: Can't setup RLIMIT_NOFILE";
 
 /* The message of an error line, or n == 0. */

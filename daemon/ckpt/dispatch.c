@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "ckpt/threads.h"
 
-/* old: what was set before; NULL: not asked. */
+/* old: gets the earlier setting; NULL: it is not needed. */
 static int change(pid_t tid, struct sud_config *old, const struct sud_config *to, struct err *e)
 {
 	int sig, r = 0;
@@ -25,7 +25,7 @@ static int change(pid_t tid, struct sud_config *old, const struct sud_config *to
 	if (threads_stop(tid, &sig, e))
 		return -1;
 	if (old && sud_get(tid, old))
-		/* an older kernel: nothing uses it there (plugins/record/start/trap.c) */
+		/* an older kernel; there the recorder does not use it (plugins/record/start/trap.c) */
 		r = errno == EIO ? 0
 				 : err_errno(e, ERR_HOST, "cannot read the Syscall User Dispatch of thread %d", tid);
 	else if ((!old || old->mode) && sud_set(tid, to))
@@ -75,7 +75,7 @@ int dispatch_suspend(pid_t pid, struct dispatch *d, struct err *e)
 	struct dirent *de;
 
 	if (!dir && errno == ENOENT)
-		return 0; /* it has ended: CRIU says so */
+		return 0; /* the process has ended, which CRIU will report */
 	if (!dir)
 		return err_errno(e, ERR_INTERNAL, "%s", path);
 	while ((de = readdir(dir))) {

@@ -30,7 +30,7 @@ int dispatch_suspend(pid_t pid, struct dispatch *d, struct err *e);
 int dispatch_resume(const struct dispatch *d, struct err *e);
 void dispatch_fini(struct dispatch *d);
 
-/* To and from DIR/dispatch. A folder without that file: none. */
+/* Write it to DIR/dispatch, and read it from there. A folder without that file: none. */
 int dispatch_write(const struct dispatch *d, const char *dir, struct err *e);
 int dispatch_read(struct dispatch *d, const char *dir, struct err *e);
 

@@ -72,8 +72,8 @@ void image_pids_clear(const struct image_pids *p)
 		siginfo_t si;
 
 		/*
-		 * Only children of ours: a failed restore may have reaped the process, and its PID may belong to
-		 * another one.
+		 * Only children of this process are killed: a failed restore may have reaped the process, and another
+		 * one may have its PID now.
 		 */
 		if (waitid(P_PID, (id_t)p->process[i], &si, WEXITED | WNOHANG | WNOWAIT))
 			continue;

@@ -19,7 +19,10 @@
 #include "ckpt/policy.h"
 #include "ckpt/store_int.h"
 
-/* "6.1.0-1 Intel(R) Xeon(R) ...": CRIU images hold register state and vDSO of such a machine. */
+/*
+ * The kernel and the processor, for example "6.1.0-1 Intel(R) Xeon(R) ...": an image holds their register state and
+ * vDSO.
+ */
 static char *host_key(void)
 {
 	cleanup_buf struct buf cpu = {0};
@@ -208,7 +211,7 @@ int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like,
 	return found;
 }
 
-/* Renames dir out of sight and deletes it. The caller holds its lock. */
+/* Renames the folder, so that it is no checkpoint any more, and deletes it. The caller holds its lock. */
 static int delete_locked(const struct ckpt_store *s, const char *dir, struct err *e)
 {
 	cleanup_free char *gone = str_fmt("%s/%sXXXXXX", s->root, STORE_TMP);
@@ -242,7 +245,7 @@ static bool is_damaged(const struct ckpt_store *s, uint64_t id)
 	return store_read_meta(s, id, &m, NULL, &ignored) || store_content_bytes(dir) != m.bytes;
 }
 
-/* One entry of the root folder: removed if it is garbage and no one holds it. */
+/* Removes one entry of the root folder if it is garbage and nobody has locked it. */
 static int sweep_entry(const struct ckpt_store *s, const char *name, struct ckpt_gc_result *r, struct err *e)
 {
 	cleanup_free char *path = path_join(s->root, name);
@@ -255,7 +258,7 @@ static int sweep_entry(const struct ckpt_store *s, const char *name, struct ckpt
 	lock = store_lock(path, LOCK_EX);
 	if (lock < 0)
 		return 0;
-	/* It may have been replaced by a good one before we had the lock. */
+	/* Before the lock was taken, it may have been replaced by a good one. */
 	if (!tmp && !is_damaged(s, id))
 		return 0;
 	if (tmp ? rm_rf(path, e) : delete_locked(s, path, e))
@@ -293,7 +296,7 @@ static int thin(const struct ckpt_store *s, const struct ckpt_meta *v, size_t n,
 		p[i] = (struct ckpt_point){v[i].event, v[i].bytes, v[i].keep};
 	ckpt_policy_thin(p, n, l->total, l->max_count, l->max_bytes, drop);
 	for (size_t i = 0; i < n; i++)
-		/* One that is in use stays: the next gc will see to it. */
+		/* A checkpoint that is in use stays; the next gc removes it. */
 		if (drop[i] && !ckpt_store_remove(s, v[i].id, &ignored))
 			r->thinned++;
 	return 0;

@@ -56,9 +56,12 @@ int ckpt_store_get(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *ou
  * sched_crc). Returns 1 and *out, 0 when there is none, -1 on error.
  */
 int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like, struct ckpt_meta *out, struct err *e);
-/* The owner of a checkpoint has changed its image: its size is what it is now. */
+/* The owner of a checkpoint has changed its image: notes the new size. */
 int ckpt_store_note_size(const struct ckpt_store *s, uint64_t id, struct err *e);
-/* Removes one. 1: it stays, since another process restores it. -1: it does not exist (ERR_USAGE), or an I/O error. */
+/*
+ * Removes a checkpoint. 1: it stays, since a process is restoring it. -1: it does not exist (ERR_USAGE), or an I/O
+ * error.
+ */
 int ckpt_store_remove(const struct ckpt_store *s, uint64_t id, struct err *e);
 
 struct ckpt_limits {

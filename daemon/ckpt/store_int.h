@@ -13,7 +13,7 @@
 
 struct ckpt_store {
 	char *root;
-	char *host; /* kernel and processor: images of others are not for us */
+	char *host; /* kernel and processor: images from others cannot be used */
 };
 
 /* ROOT/ID, malloc'd. */

@@ -31,7 +31,7 @@ enum { PAGE = 4096, THREADS = 2, TIMEOUT_MS = 20000, BEFORE = 3, AFTER = 2 };
 struct page {
 	uint32_t go; /* futex: how often they were asked */
 	uint32_t answers; /* futex */
-	uint32_t count[THREADS]; /* as each has it on its stack */
+	uint32_t count[THREADS]; /* each thread's copy of the number on its stack */
 };
 
 struct thread {
@@ -96,7 +96,7 @@ static void __attribute__((noreturn)) be_tried(char *program)
 	_exit(127);
 }
 
-/* Asks `times` times; each time both threads must answer with the next number. */
+/* Asks both threads `times` times; each time both must answer with the next number. */
 static int ask(struct page *p, pid_t pid, uint32_t times, struct err *e)
 {
 	while (times--) {
@@ -135,7 +135,7 @@ static int dump_and_restore(struct page *p, pid_t pid, struct ckpt_try *out, str
 	if (ckpt_dump(NULL, pid, IMAGE, e))
 		return -1;
 	out->dump_s = clock_s() - t0;
-	/* it goes on after the dump, too */
+	/* the process continues after the dump, too */
 	if (ask(p, pid, AFTER, e))
 		return err_wrap(e, "after the dump");
 	if (end(pid, e))

@@ -13,11 +13,11 @@ struct ckpt_try {
 #define CKPT_TRY_OPTION "--answer"
 
 /*
- * As a cell's pid 1 with a single thread and no other children. ERR_HOST or ERR_INTERNAL: what fails. What it leaves
- * ends with the cell.
+ * To be called by a cell's pid 1, with a single thread and no other children. ERR_HOST or ERR_INTERNAL: what fails.
+ * Processes that it leaves end with the cell.
  */
 int ckpt_try(struct ckpt_try *out, struct err *e);
-/* Returns only if it cannot: the exit status. */
+/* Answers as one of the tried process's threads. Returns only if that fails: the exit status. */
 int ckpt_try_answer(void);
 
 #endif

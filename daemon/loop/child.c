@@ -17,7 +17,7 @@ static void child_ready(struct loop_source *s, uint32_t events)
 	if (waitid(P_PIDFD, (id_t)s->fd, &si, WEXITED | WNOHANG | __WALL)) {
 		if (errno != ECHILD)
 			return;
-		si.si_code = CLD_EXITED; /* reaped by someone else: nothing is known */
+		si.si_code = CLD_EXITED; /* another part of the program has reaped it, so its status is not known */
 		si.si_status = -1;
 	} else if (!si.si_pid) {
 		return;

@@ -27,9 +27,9 @@ struct loop *loop_new(struct err *e);
 void loop_free(struct loop *l);
 /* Adds s, whose fd and fn are set, for these events (EPOLLIN, EPOLLOUT ...; not 0). */
 int loop_add(struct loop *l, struct loop_source *s, uint32_t events, struct err *e);
-/* Changes the events of an added source; 0 keeps it added, then only EPOLLHUP and EPOLLERR come. */
+/* Changes the events of an added source; with 0 it stays added, and only EPOLLHUP and EPOLLERR are reported. */
 int loop_mod(struct loop *l, struct loop_source *s, uint32_t events, struct err *e);
-/* Removes it if it is added. Before its fd is closed. */
+/* Removes the source if it is added. To be called before its fd is closed. */
 void loop_del(struct loop *l, struct loop_source *s);
 /* Runs callbacks until loop_stop. 0, or -1 if epoll itself failed. */
 int loop_run(struct loop *l, struct err *e);

@@ -45,7 +45,7 @@ static const char *text_of(const struct question *q)
 	return q->instead ? q->instead : q->expr;
 }
 
-/* Is there another way to write the expression that GDB refused (q->why)? Then it is tried, too. */
+/* GDB has refused the expression (q->why). Can it be written in another way? Then that is tried, too. */
 static bool say_otherwise(struct look *l, struct question *q, pid_t tid, int frame)
 {
 	char *text = NULL;
@@ -78,7 +78,7 @@ static int spell_out(struct look *l, struct question *q, pid_t tid, int frame, s
 	return r < 0 ? -1 : 0;
 }
 
-/* The spelled-out form has no meaning here; the original may have one. */
+/* The spelled-out form means nothing here; true: the original is tried. */
 static bool as_it_stands(struct look *l, struct question *q)
 {
 	if (!q->spelled || q->plain || q->why.kind != ERR_USAGE || gdb_dead(l->g))
@@ -89,8 +89,8 @@ static bool as_it_stands(struct look *l, struct question *q)
 }
 
 /*
- * 0: q->why is the answer. -1: GDB cannot be used any more, or fred itself failed: this does not concern the
- * expression alone.
+ * Decides what a refusal of GDB's means. 0: q->why is the answer to the expression. -1: GDB cannot be used any more, or
+ * fred itself has failed, whatever the expression.
  */
 static int refuse(struct look *l, struct question *q, pid_t tid, int frame, struct err *e)
 {
@@ -112,7 +112,7 @@ static int evaluate(struct look *l, struct question *q, pid_t tid, int frame, st
 	return 0;
 }
 
-/* What GDB evaluates in a copy, as far as it can; else the answer is why not. */
+/* Prepares the expression for GDB, which is to evaluate it in a copy. If that is not possible, the answer is why. */
 static int prepare_for_gdb(struct look *l, struct question *q, const struct expr_place *at, struct err *e)
 {
 	char *text;
@@ -130,8 +130,10 @@ static int prepare_for_gdb(struct look *l, struct question *q, const struct expr
 	return 0;
 }
 
-/* GDB does not compute with the numbers that are in it (q->why). pid: of the process that it looks at. 1: nor does
- * fred. */
+/*
+ * GDB does not compute with this kind of numbers (q->why), so fred does. pid: the process that GDB looks at. 1: fred
+ * cannot either.
+ */
 static int evaluate_wide(struct look *l, struct question *q, const struct expr_place *at, pid_t pid, struct err *e)
 {
 	struct expr_value v;
@@ -215,7 +217,7 @@ static int first_round(struct look *l, struct question *q, size_t n, struct err 
 	return gdb_detach(l->g, e);
 }
 
-/* Evaluates it in a copy, where it may make calls. */
+/* Evaluates the expression in a copy, where it may make calls. */
 static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, struct expr_patience *p, struct err *e)
 {
 	int limit_ms = patience_limit_ms(p, 0), frame, r;
@@ -229,7 +231,8 @@ static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, stru
 	r = evaluate(l, q, 0, frame, e);
 	ended = call_guard_end(&guard, l->g, &why);
 	if (guard.overran)
-		patience_overrun(p, limit_ms, q->expr, why.text, &ignored); /* the next ones are given less time */
+		/* so that the next ones are given less time */
+		patience_overrun(p, limit_ms, q->expr, why.text, &ignored);
 	called = expr_altered_called(l->g, ended ? &ignored : &why);
 	if ((!ended && !called) || gdb_dead(l->g))
 		return r;
@@ -270,7 +273,7 @@ static json_t *question_json(const struct question *q)
 			 json_text(why->text, strlen(why->text)), "kind", err_kind_name(why->kind));
 }
 
-/* The call of exit inside of which the process ended. *at stays NULL: there is none. */
+/* Finds the call of exit during which the process ended. *at stays NULL if there is none. */
 static int find_exit(struct look *l, char **at, struct err *e)
 {
 	uint64_t total = nav_total(&l->nav);
@@ -290,7 +293,7 @@ static int find_exit(struct look *l, char **at, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
-/* As look_goto; `exit` is the call of exit inside of which the process ended, or else its end. */
+/* As look_goto; in addition, the position `exit` is that call of exit, or else the end of the process. */
 static int go_to(struct look *l, const json_t *params, struct op_ctx *ctx, struct err *e)
 {
 	const char *at = json_string_value(json_object_get(params, "at"));
@@ -350,7 +353,9 @@ static uint32_t ordinal_of(const struct look *l, pid_t tid)
 	return 0;
 }
 
-/* The current thread first, the others in GDB's order. from: the thread that GDB looks at; 0: the only one of a copy.
+/*
+ * Adds a thread. The current thread comes first, the others follow in GDB's order. from: the thread that GDB looks at;
+ * 0: the only one of a copy.
  */
 static int add_thread(struct look *l, json_t *list, pid_t tid, pid_t from, struct err *e)
 {
@@ -367,7 +372,7 @@ static int add_thread(struct look *l, json_t *list, pid_t tid, pid_t from, struc
 	return 0;
 }
 
-/* Inside a segment the current thread is in a copy, and the others stand at the event before. */
+/* Inside a segment, the current thread is examined in a copy; the others stand at the event before. */
 static int add_copy(struct look *l, json_t *list, struct err *e)
 {
 	struct err why = {0};
@@ -380,7 +385,7 @@ static int add_copy(struct look *l, json_t *list, struct err *e)
 	return look_drop(l, copy, r ? &why : e) || r ? -1 : 0;
 }
 
-/* What the threads that stand in a call wait for, and whether they do so for each other. */
+/* Adds what each thread that stands in a call waits for, and whether threads wait for each other. */
 static void add_waits(const struct look *l, json_t *result)
 {
 	pid_t pid = l->nav.t.pid;

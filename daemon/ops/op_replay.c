@@ -27,16 +27,18 @@ struct run {
 	const struct rec *rec;
 	struct op_ctx *ctx;
 	bool output, verify, linear, memory;
-	uint64_t looked, compared; /* positions, with memory */
+	/* positions where the program was compared, and those where its memory was compared, too */
+	uint64_t looked, compared;
 	unsigned parallel; /* processes that were replayed in parallel */
 	unsigned forked; /* those that were replayed from their fork on */
-	unsigned resumed; /* replays of a process for more of its children that did not begin at its start */
+	/* how often a process was replayed once more, for more of its children, from a position after its start */
+	unsigned resumed;
 	uint64_t events;
 	struct buf out; /* struct replay_out records of all processes */
 	struct branch_set branches;
 };
 
-/* Adds what the image and its fork ancestors wrote, of each image only its own part. */
+/* Adds the output of the image and its fork ancestors, from each image only its own. */
 static int collect_output(struct run *r, const struct nav *n, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s/out.%04u", cell_dir(), n->t.process);
@@ -178,8 +180,8 @@ static int send_output(struct run *r, struct err *e)
 }
 
 /*
- * Does it fork? Then it is replayed linearly, and its children from where it forks them: see target/branch.h. Where
- * threads can run side by side, that would not pay for one child.
+ * Does the process fork? Then its threads are replayed one at a time, and its children are replayed from their forks
+ * (target/branch.h). For a single child that does not pay if threads can run in parallel.
  */
 static bool has_forks(const struct rec *rec, uint32_t process)
 {
@@ -199,8 +201,8 @@ static bool may_branch(const struct rec *rec)
 }
 
 /*
- * It was forked when no more children could wait: its parent is replayed again, and makes those from this one on. 1: it
- * waits now.
+ * This process was forked when no more children could be kept waiting. Its parent is replayed again, and children are
+ * made from this one on. 1: it waits now.
  */
 static int make_again(struct run *r, uint32_t process, uint32_t flags)
 {
@@ -240,7 +242,7 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 		return -1;
 	}
 	log_info("process %u is not replayed from its fork on: %s", process, why.text);
-	branches_clear(&r->branches); /* nobody is in the root while it is written to */
+	branches_clear(&r->branches); /* nobody may be in the root while it is written to */
 	if (make_again(r, process, flags) && !nav_branch(r->rec, process, flags, &r->branches, r->ctx, n, &why)) {
 		r->forked++;
 		return 0;
@@ -258,7 +260,7 @@ static int climb(struct run *r, uint32_t process, struct memory_check *memory, s
 			*e = why;
 			return -1;
 		}
-		/* those that wait have the memory and the PIDs that it may need */
+		/* processes that wait may have memory and PIDs that it needs */
 	}
 	return nav_climb(r->rec, process, flags, !r->linear && !forks, NULL, NULL, r->ctx, n, e);
 }
@@ -308,7 +310,7 @@ static bool has_events(const struct rec *rec, const struct rec_image *img)
 	return any;
 }
 
-/* The images of a tree of forks, parents first. */
+/* Replays the images of a tree of forks, parents first. */
 static int replay_tree(struct run *r, uint32_t tree, const uint32_t *trees, struct err *e)
 {
 	int ret = 0;
@@ -334,7 +336,7 @@ static int replay_trees(struct run *r, struct err *e)
 		const struct rec_image *img = &r->rec->images[i], *first;
 
 		first = line_first(r->rec, img->ordinal, false, &ignored);
-		trees[i] = first ? first->ordinal : img->ordinal; /* its replay says what is wrong */
+		trees[i] = first ? first->ordinal : img->ordinal; /* so that its replay reports what is wrong */
 	}
 	for (unsigned i = 0; i < r->rec->nimages; i++)
 		if (trees[i] == r->rec->images[i].ordinal && replay_tree(r, trees[i], trees, e))

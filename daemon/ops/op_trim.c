@@ -29,7 +29,7 @@
 
 #define PAGE 4096u
 #define WORTH (64u << 10) /* a smaller part is not removed */
-#define SEEN_S 0.1 /* the time of a file is that of a coarse clock */
+#define SEEN_S 0.1 /* a file's time may be this much older, since it is that of a coarse clock */
 
 struct trim {
 	struct rec *rec;
@@ -96,7 +96,7 @@ static int take_checkpoint(struct nav *n, const char *root, struct ckpt_store *s
 
 /* ---- the logs ---- */
 
-/* A hint for the search for the log's end, which would find nothing if it started at the first records. */
+/* Raises the boundary: a search for the log's end that began at the first records would find nothing. */
 static int raise_boundary(int fd, uint64_t to)
 {
 	uint64_t at = 0;
@@ -115,7 +115,7 @@ static int cut_log(struct trim *t, uint32_t process, const struct rec_start_thre
 
 	if (fd < 0 || fstat(fd, &before))
 		return err_errno(e, ERR_HOST, "%s", path);
-	if (at->over) /* also the part that was allocated ahead of the thread */
+	if (at->over) /* also removes the part that was allocated ahead of the thread */
 		end = before.st_size;
 	if (end <= (off_t)PAGE)
 		return 0;
@@ -137,13 +137,13 @@ static int cut_logs(struct trim *t, uint32_t process, const struct rec_start *s,
 
 /* ---- where to begin ---- */
 
-/* An image, and what it is to begin with. */
+/* An image, and where it is to begin. */
 struct trim_plan {
 	struct rec_image *img;
 	struct timeline *tl;
 	struct rec_start s;
 	uint64_t bytes, left; /* of its logs; after the new start */
-	uint64_t stamp; /* when that is */
+	uint64_t stamp; /* the stamp of that event */
 	uint32_t *children; /* images that were forked before */
 	unsigned nchildren;
 };
@@ -162,7 +162,7 @@ static int start_at(struct trim_plan *p, uint64_t number, uint64_t *bytes, struc
 	return timeline_start_at(p->tl, number, &p->s, bytes, e);
 }
 
-/* The first event in [lo, hi] such that the logs from it on are no larger than `part` of all. */
+/* Finds the first event in [lo, hi] after which no more than `part` of all logs' bytes is left. */
 static int choose(struct trim_plan *p, uint64_t lo, uint64_t hi, double part, struct err *e)
 {
 	if (start_at(p, lo, &p->bytes, e))
@@ -213,7 +213,7 @@ static bool is_unborn(const struct trim *t, struct trim_plan *p, const struct re
 	return false;
 }
 
-/* The place before the first of these; 0: there is none. */
+/* Finds the place before the first of these events; 0: there is none. */
 static int before_unborn(const struct trim *t, struct trim_plan *p, uint64_t first, uint64_t *number, struct err *e)
 {
 	struct timeline_event ev;
@@ -232,7 +232,10 @@ static int before_unborn(const struct trim *t, struct trim_plan *p, uint64_t fir
 	return got < 0 ? -1 : 0;
 }
 
-/* 0: p->s says where to begin; 1: nowhere. The last event of all can be used only if the process has ended. */
+/*
+ * 0: p->s says where the image is to begin; 1: there is no such place. The last event of all can be used only if the
+ * process has ended.
+ */
 static int plan_init(const struct trim *t, struct trim_plan *p, struct rec_image *img, double part, struct err *e)
 {
 	struct timeline_event ev;
@@ -457,7 +460,7 @@ static uint64_t all_usage(const struct trim *t)
 	return sum;
 }
 
-/* Is there an image that cannot be replayed without this one's events? */
+/* Can another image be replayed only with this one's events? */
 static bool is_needed(const struct rec *rec, uint32_t process)
 {
 	for (unsigned i = 0; i < rec->nimages; i++) {
@@ -483,8 +486,8 @@ static int by_stamp(const void *a, const void *b)
 }
 
 /*
- * Removes processes that have ended as wholes, the oldest first, as long as enough is left without them. It stops at
- * one of which it is not certain that it has ended, since that one would be next.
+ * Removes whole processes that have ended, the oldest first, as long as enough is left without them. It stops at the
+ * first that may still run, since that one would be next.
  */
 static int drop_ended(struct trim *t, uint64_t *all, uint64_t keep, struct err *e)
 {

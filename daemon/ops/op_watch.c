@@ -70,8 +70,8 @@ static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, str
 			first = why;
 	}
 	/*
-	 * an expression that has the same value at both ends in every process may still change in between; the
-	 * likeliest process is searched for that
+	 * if the expression has the same value at the start and at the end of every process, it may still change in
+	 * between: then the most likely process is searched for that
 	 */
 	p->suggest = p->inside = true;
 	if (n > 1 && of_equal) {

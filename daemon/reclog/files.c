@@ -23,7 +23,7 @@ static int check(const struct rec_file *f, const char *path, struct err *e)
 	return 0;
 }
 
-/* The next string; NULL when it has no end. */
+/* Returns the next string; NULL if it has no end. */
 static const char *next(char **p, const char *end)
 {
 	char *s = *p, *nul = s < end ? memchr(s, 0, (size_t)(end - s)) : NULL;

@@ -14,8 +14,8 @@
 
 struct rec_file {
 	const char *copy; /* its name in REC/files */
-	const char *path; /* as it was named; may be relative to the image's cwd; "": not known */
-	const char *real; /* where it really was, absolute */
+	const char *path; /* as the program named it; may be relative to the image's cwd; "": not known */
+	const char *real; /* the absolute path where it really was */
 	uint64_t base; /* load address; of a file mapped later: the address of its text minus the text's offset in the
 			  file; or 0 */
 };

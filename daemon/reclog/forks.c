@@ -5,7 +5,7 @@
 struct fork_search {
 	uint32_t child;
 	struct tl_limit named; /* the FORK whose result names the child */
-	struct tl_limit open; /* the FORK without a result, if there is just one */
+	struct tl_limit open; /* the FORK without a result, if there is exactly one */
 	unsigned opens;
 };
 
@@ -37,8 +37,8 @@ static int fork_search_thread(struct fork_search *s, const struct tl_thread *t, 
 }
 
 /*
- * Where a parent's timeline ends for a child. If the parent was killed before it could write the result of its fork,
- * its only FORK without a result is the one.
+ * Finds where a parent's timeline ends for a child. If the parent was killed before it could write the fork's result,
+ * the child's FORK is its only one without a result.
  */
 int tl_find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out, struct err *e)
 {

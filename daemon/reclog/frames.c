@@ -89,7 +89,7 @@ void frames_close(struct frames *f)
 
 /* ---- the whole ---- */
 
-/* What the log's own file has, holes left out. */
+/* Copies what the log's own file still has, without the holes. */
 static int copy_plain(int from, int to, uint64_t *size, struct err *e)
 {
 	cleanup_free char *chunk = xmalloc(1u << 18);
@@ -139,7 +139,7 @@ static int put_frames(const char *log, int to, uint64_t size, uint64_t room, str
 	void *p = NULL;
 	int r = 0;
 
-	/* after the copy, since what was cut out of the log meanwhile is in a frame */
+	/* opened after the copy, since what was cut out of the log meanwhile is in a frame by now */
 	if (frames_open(&f, log, e))
 		return -1;
 	if (f.end > size)

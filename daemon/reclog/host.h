@@ -13,7 +13,7 @@
  * ERR_HOST, which names the missing ones.
  */
 int rec_host_check(const json_t *meta, struct err *e);
-/* Has this machine rebooted since, or is it another one? false also when that is not known. */
+/* Has the machine rebooted since the recording was made, or is this another one? false if that is not known. */
 bool rec_host_rebooted(const json_t *meta);
 
 #endif

@@ -25,7 +25,7 @@ static int head_check(const struct rlog_image *h, size_t size, const char *path,
 	if (h->origin != RLOG_ORIGIN_EXEC && h->origin != RLOG_ORIGIN_FORK)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: unknown origin %u", path,
 			       offsetof(struct rlog_image, origin), h->origin);
-	/* An ordinal is handed out before its process can have children: parents come first. */
+	/* A process has its ordinal before it can have children, so the parent's is smaller. */
 	if (h->parent >= ordinal)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: its parent is process %u", path,
 			       offsetof(struct rlog_image, parent), h->parent);

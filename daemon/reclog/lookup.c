@@ -101,7 +101,7 @@ static unsigned part_of_run(const struct timeline *tl, uint64_t run)
 	return i;
 }
 
-/* The place of a thread's event on the timeline. The event that is yet to come may have no mark. */
+/* The place of a thread's event in its log. The event that is yet to come may have no mark. */
 static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 {
 	uint64_t m = index / READER_MARK_EVERY;
@@ -116,8 +116,8 @@ static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 }
 
 /*
- * When an event took place, as far as the log tells. For an acquire this is the next stamp of its thread, which
- * decides the place of its slot on the timeline; for a tail, the end. `it` is after the event.
+ * When an event took place, as far as the log tells. For an acquire, this is the next stamp of its thread, which
+ * determines where its slot is on the timeline; for an event of a tail, it is the end. `it` stands after the event.
  */
 #define LOOK_AHEAD 256
 static uint64_t event_stamp(const struct timeline *tl, const struct tl_thread *t, struct reader_iter it,
@@ -145,7 +145,8 @@ static int decode(const struct timeline *tl, const struct tl_part *part, const s
 
 	ev->ev = (struct reader_event){.index = it->index, .stamp = it->stamp};
 	if (!to_come && reader_next(it, &ev->ev) != RLOG_READ_OK)
-		return reader_explain(it, e); /* it was readable when the timeline was built */
+		/* cannot happen if the file is unchanged: the record was readable when the timeline was built */
+		return reader_explain(it, e);
 	ev->where = (struct timeline_where){
 		.number = number,
 		.process = part->process,
@@ -228,14 +229,14 @@ unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out)
 	return n;
 }
 
-/* ---- the start of what is left ---- */
+/* ---- where the remaining part of a bounded recording begins ---- */
 
 /* How many of a thread's events come before event `number`. */
 static uint64_t events_before(const struct timeline *tl, const struct tl_thread *t, uint64_t number)
 {
 	uint64_t lo = 0, hi = t->nruns, into;
 
-	while (lo < hi) { /* runs that begin before it */
+	while (lo < hi) { /* searches among the runs that begin before that event */
 		uint64_t mid = lo + (hi - lo) / 2;
 
 		if (run_start(tl, t->runs[mid]) + 1 < number)
@@ -251,7 +252,7 @@ static uint64_t events_before(const struct timeline *tl, const struct tl_thread 
 	return tl->run_index[t->runs[lo - 1]] + into;
 }
 
-/* The place after the record of the last of so many events, and that event's kind. */
+/* The place after the last of this many events, with its result; *kind: the kind of that event. */
 static struct reader_iter records_after(const struct tl_thread *t, uint64_t events, uint8_t *kind)
 {
 	struct reader_iter it = events ? place(t, events - 1) : reader_begin(t->log);
@@ -292,7 +293,7 @@ int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s,
 
 /* ---- forks ---- */
 
-/* Those of one thread; at most max. A FORK that is found later is in the same run or a later one. */
+/* The forks of one thread; at most max. A FORK that is found later is in the same run or in a later one. */
 static unsigned forks_of(struct timeline *tl, const struct tl_thread *t, struct timeline_fork *v, unsigned max)
 {
 	struct reader_iter it = reader_begin(t->log);
@@ -398,15 +399,13 @@ double timeline_seconds(const struct timeline *tl, uint64_t stamp)
 	return stamp < tl->start_stamp ? 0 : (double)(stamp - tl->start_stamp) / tl->tsc_hz;
 }
 
-/* The number that "start" means. */
+/* The number of the event that the position "start" means. */
 static uint64_t start_event(const struct timeline *tl)
 {
 	return tl->nparts > 1 ? timeline_prefix(tl) : tl->base + 1;
 }
 
-/*
- * The last event that is not later than `seconds`; times do not fall along the timeline, except in its tails.
- */
+/* The last event that is not later than `seconds`. Times do not decrease along the timeline, except in its tails. */
 static int event_at(struct timeline *tl, double seconds, uint64_t *event, struct err *e)
 {
 	uint64_t lo = start_event(tl), hi = tl->total;

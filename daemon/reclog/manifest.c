@@ -50,7 +50,7 @@ static int entry_get(const json_t *v, struct entry *en, struct err *e)
 	return 0;
 }
 
-/* If the file is a log, says at which offset its records stop making sense. */
+/* If the file is a log, says at which offset the first invalid record is. */
 static void where_damaged(const char *path, char *out, size_t len)
 {
 	struct err why = {0};
@@ -205,7 +205,7 @@ int rec_verify_manifest(const struct rec *r, struct err *e)
 		if (entry_check_crc(&en, path, e))
 			return err_wrap(e, "damaged recording");
 	}
-	/* For a recording in a read-only place, the sums are computed each time. */
+	/* if it cannot be written (a read-only folder), the sums are computed each time */
 	if (bytes >= CACHE_FROM_BYTES)
 		write_file_atomic(cache, line, strlen(line), 0600, &ignored);
 	return 0;
@@ -239,7 +239,7 @@ static int add_file(const char *dir, const char *name, json_t *list, struct err 
 
 static int add_names(const char *dir, const char *sub, struct strv *names, struct err *e);
 
-/* Of a process's folder, everything below; of other folders only their files. */
+/* Adds all files below the folder of a process; of other folders only the files in it. */
 static int add_folder(const char *dir, const char *sub, const char *name, struct strv *names, struct err *e)
 {
 	cleanup_free char *path = *sub ? str_fmt("%s/%s", sub, name) : xstrdup(name);

@@ -62,7 +62,7 @@ static int advance(struct tl_merge *m, struct tl_cursor *c, struct err *e)
 		c->cut = true;
 		return 0;
 	}
-	/* It is earlier than the limit, if that is set. */
+	/* The slot is not later than the limit, if there is one: if it ends the process, it is the new limit. */
 	if (c->slot.last && (!m->limit.set || m->limit.ends_process))
 		m->limit = (struct tl_limit){true, true, c->t->ordinal, c->it.index, c->key};
 	return 1;
@@ -70,12 +70,12 @@ static int advance(struct tl_merge *m, struct tl_cursor *c, struct err *e)
 
 /* ---- tails ---- */
 
-/* What an acquire of a tail may have waited for in vain, because it was cut off. */
+/* Releases that were cut off: an acquire of a tail may have waited for one of them. */
 struct lost {
 	uint64_t hash[4]; /* set of object hashes */
-	bool exit; /* some thread's exit */
-	bool wait; /* a cond wait: it releases a mutex that its record does not name */
-	bool any; /* release of any kind */
+	bool exit; /* the exit of a thread */
+	bool wait; /* a cond wait, which releases a mutex that its record does not name */
+	bool any; /* any release */
 };
 
 static void lost_add(struct lost *l, const struct rlog_rec *rec)
@@ -99,9 +99,7 @@ static bool lost_blocks(const struct lost *l, const struct rlog_rec *rec)
 	return (rec->flags & RF_H) && (l->hash[rec->hash / 64] >> (rec->hash % 64) & 1);
 }
 
-/*
- * All from this place to the end of the log is cut off. Damage there does not matter any more.
- */
+/* The log is cut off from this place on. Damage behind it does not matter any more. */
 static void lose_rest(struct reader_iter it, struct lost *l)
 {
 	struct rlog_rec rec;
@@ -110,17 +108,14 @@ static void lose_rest(struct reader_iter it, struct lost *l)
 		lost_add(l, &rec);
 }
 
-/* How many events of a tail can take place at replay. */
+/* How many events of a tail could have happened, and are on the timeline. */
 static uint64_t admit(const struct tl_cursor *c, const struct lost *l)
 {
 	struct reader_iter it = c->before;
 	struct rlog_rec rec;
 	uint64_t n = 0;
 
-	/*
-	 * The second half of a wait is no event: it needs a wake-up, and a mutex that no record
-	 * names.
-	 */
+	/* A wait's second half is not an event: it needs a wake-up, and a mutex that no record names. */
 	if (l->any && (c->prev_kind == RLOG_COND_WAIT || c->prev_kind == RLOG_BARRIER))
 		return 0;
 	while (n < c->tail && reader_next_record(&it, &rec) == RLOG_READ_OK) {
@@ -148,7 +143,7 @@ static void place_tails(struct tl_merge *m, const struct lost *l)
 	}
 }
 
-/* The slot of `last` ends the process: places the tails in front of it. */
+/* The slot of `last` ends the process: places all tails before it. */
 static void end_process(struct tl_merge *m, const struct tl_cursor *last)
 {
 	struct lost lost = {0};

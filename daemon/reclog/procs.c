@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 
-#define NO_EVENT 9 /* a rank: killed before its first event */
+#define NO_EVENT 9 /* the rank of a process that was killed before its first event */
 
 /* A signal that a thread sends to its own process, and that ends it: abort(), raise(). */
 static bool is_own_kill(const struct rlog_rec *r, int32_t pid, int *sig)
@@ -47,7 +47,7 @@ static enum procs_end end_of_event(const struct reader_event *ev, int32_t pid, i
 	return PROCS_RUNNING;
 }
 
-/* One thread's. */
+/* How one thread's log ends. */
 static struct procs_ending end_of_log(const struct reader *log, int32_t pid)
 {
 	struct reader_iter it = reader_begin(log);
@@ -65,8 +65,8 @@ static struct procs_ending end_of_log(const struct reader *log, int32_t pid)
 }
 
 /*
- * The end is taken from the thread whose log tells it; the last stamp and the number of events are those of all
- * threads.
+ * Adds a thread: the end of the process is that of the thread whose log shows one; the last stamp and the number of
+ * events are of all threads.
  */
 static void add_ending(struct procs_ending *sum, const struct procs_ending *one)
 {
@@ -99,7 +99,7 @@ struct procs_ending procs_ending(const struct rec *rec, const struct rec_image *
 	return sum;
 }
 
-/* The image that runs at the end in the process that the user started. */
+/* The last image of the process that the user has started. */
 static uint32_t main_image(const struct rec *rec)
 {
 	uint32_t cur = rec->nimages ? rec->images[0].ordinal : 0;
@@ -114,7 +114,8 @@ static uint32_t main_image(const struct rec *rec)
 }
 
 /*
- * A crash, or a failure that the program itself cannot have noticed, comes before the program unless that failed too.
+ * The rank of a process: a crash, or a failure that the program itself cannot have noticed, comes before the program,
+ * unless the program failed, too.
  */
 static int rank_of(const struct procs_ending *end, const struct procs_ending *program, bool is_main)
 {
@@ -128,7 +129,7 @@ static int rank_of(const struct procs_ending *end, const struct procs_ending *pr
 	return end->how == PROCS_FAILED && program->how == PROCS_EXITED && end->when < program->when ? 5 : rank;
 }
 
-/* Is it a descendant of that process? */
+/* Is the image a descendant of the process with this PID? */
 static bool descends(const struct rec *rec, const struct rec_image *img, int64_t pid)
 {
 	struct err ignored;
@@ -141,7 +142,7 @@ static bool descends(const struct rec *rec, const struct rec_image *img, int64_t
 	return false;
 }
 
-/* Its descendant that ended last before it did; -1: none. */
+/* Among a process's descendants that ended before it did, the last one to end; -1: none. */
 static int last_child(const struct rec *rec, const struct procs_ending *end, int at)
 {
 	int last = -1;
@@ -157,7 +158,7 @@ static int last_child(const struct rec *rec, const struct procs_ending *end, int
 	return last;
 }
 
-/* Did it end as a shell ends whose child has failed? */
+/* Did the parent end as a shell does when its child has failed? */
 static bool passes_on(const struct procs_ending *child, const struct procs_ending *parent)
 {
 	if (child->how == PROCS_CRASHED)
@@ -167,7 +168,7 @@ static bool passes_on(const struct procs_ending *child, const struct procs_endin
 	return child->how == PROCS_FAILED && parent->how == PROCS_FAILED && child->value == parent->value;
 }
 
-/* The process that failed, not one that only passed the failure on. */
+/* Puts the process that failed before those that only passed its failure on. */
 static void put_cause_first(const struct rec *rec, const struct procs_ending *end, uint32_t *ordinals, unsigned n)
 {
 	int at = 0, child;
@@ -311,7 +312,10 @@ static uint32_t exec_of(const struct rec *rec, uint32_t ordinal)
 	return 0;
 }
 
-/* Of the program itself `fredctl record` knows more than the logs, such as a signal from outside. */
+/*
+ * The end of a process. About the program itself, `fredctl record` knows more than the logs, for example a signal from
+ * outside.
+ */
 static json_t *end_json(const struct rec *rec, const struct rec_image *img, const struct procs_ending *end)
 {
 	bool told = img->ordinal == main_image(rec) && rec->end != REC_END_UNKNOWN;

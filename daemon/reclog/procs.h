@@ -8,7 +8,7 @@
 
 #include "reclog/rec.h"
 
-/* How an image ended, from its logs. PROCS_RUNNING: they do not tell. */
+/* How an image ended, from its logs. PROCS_RUNNING: the logs do not show it. */
 enum procs_end { PROCS_RUNNING, PROCS_EXECED, PROCS_EXITED, PROCS_FAILED, PROCS_CRASHED };
 
 struct procs_ending {
@@ -25,18 +25,18 @@ char *procs_ending_text(const struct procs_ending *end);
 char *const *procs_argv(const struct rec *rec, const struct rec_image *img);
 
 /*
- * The images of a recording, those that the user most likely means first: what died of a signal, what exited with a
- * failure, the program that was started (the last image of its PID), the rest. A failure before the program's own
- * successful end belongs to the rest: the program has dealt with it. A process that ended in the same way as its last
- * child comes after that child. ordinals has room for rec->nimages; returns how many.
+ * Sorts the images of a recording by what the user most likely means: those that died of a signal, those that exited
+ * with a failure, the program that was started (the last image of its PID), the rest. A failure before the program's
+ * own successful end is among the rest, since the program has dealt with it. A process that ended in the same way as
+ * its last child comes after that child. ordinals has room for rec->nimages; returns how many.
  */
 unsigned procs_order(const struct rec *rec, uint32_t *ordinals);
 /*
- * The image with this number; else with this PID (the last one that had it); else with this name of its program (of
- * several, the first in that order). 0 and ERR_USAGE when there is none.
+ * Finds an image by its number, else by its PID (the last image with it), else by its program's name (if several have
+ * it, the first in that order). 0 and ERR_USAGE when there is none.
  */
 uint32_t procs_find(const struct rec *rec, const char *name, struct err *e);
-/* The first of them; 0: the recording holds no process. */
+/* The first in that order; 0: the recording holds no process. */
 uint32_t procs_default(const struct rec *rec);
 
 /*

@@ -139,8 +139,8 @@ struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t of
 }
 
 /*
- * Whether the bytes before the end could be the beginning of a record that was cut off there: then
- * no field is out of its range, and the record only lacks bytes.
+ * Says why the record is bad. *cut_short: the bytes before the end could be the beginning of a record that was cut off
+ * there: no field is out of its range, and the record only lacks bytes.
  */
 static const char *why_bad(const struct reader_iter *it, bool *cut_short)
 {
@@ -236,7 +236,7 @@ bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *re
 	const uint8_t *end = it->r->base + it->r->size;
 	const bool log_ends = it->p >= end || !*it->p;
 
-	if (it->r->head.own_process) /* this ends the calling process alone */
+	if (it->r->head.own_process) /* this ends only the calling process */
 		return false;
 	switch (rec->kind) {
 	case RLOG_CRASH:
@@ -271,7 +271,8 @@ static inline bool next_plain(const uint8_t **p, const uint8_t *end, struct rlog
 }
 
 /*
- * The hot loop of the merge: decodes in place, and leaves everything unusual to reader_next_record.
+ * Called for each slot of a merge, so it must be fast: decodes simple records in place, and leaves all others to
+ * reader_next_record.
  */
 enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot, struct reader_marks *marks)
 {
@@ -305,12 +306,12 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
 	return reader_next_record(it, &rec);
 }
 
-#define INTERRUPTED_LIMIT 4096 /* records of handlers to look after */
+#define INTERRUPTED_LIMIT 4096 /* how many records of handlers are searched for the result */
 #define INTERRUPTED_DEPTH 16
 
 /*
- * Signals came between an event and its result: the result stands after the events of their handlers, which may have
- * been interrupted in turn. If a handler never returned, there is no result.
+ * If signals came between an event and its result, the result is after the events of their handlers (which may have
+ * been interrupted, too). If a handler never returned, there is no result.
  */
 static bool result_after_signal(const uint8_t *p, const uint8_t *end, uint8_t kind, struct rlog_rec *result)
 {
@@ -348,7 +349,7 @@ enum rlog_read reader_next(struct reader_iter *it, struct reader_event *ev)
 	ev->stamp = it->stamp;
 	ev->has_result = false;
 	p = it->p;
-	/* Result kinds carry no stamp, so there is nothing to add up. */
+	/* Records with results have no stamp, so none is added here. */
 	if (result_kinds[ev->rec.kind] && p < end && *p == result_kinds[ev->rec.kind] &&
 	    rlog_next(rlog_kinds, &p, end, &ev->result) == RLOG_READ_OK) {
 		ev->has_result = true;

@@ -19,7 +19,7 @@ struct reader {
 	char *name; /* path, for messages */
 	const uint8_t *base; /* the whole file, head included */
 	size_t size; /* bytes of it that are read; the owner may lower this */
-	size_t mapped; /* bytes that are ours to unmap */
+	size_t mapped; /* bytes that reader_fini unmaps */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
 	int32_t pid; /* set by the owner: whose log it is; 0: unknown */
 	uint64_t start, start_stamp; /* set by the owner: where the rest of the log begins; 0: after its head */
@@ -58,12 +58,9 @@ int reader_init_mem(struct reader *r, const char *name, const void *data, size_t
 /* Unmaps; r may be zeroed or already finished. */
 void reader_fini(struct reader *r);
 
-/* The place of the log's first record. */
+/* The log's first record. */
 struct reader_iter reader_begin(const struct reader *r);
-/*
- * The place of the event with this index, which starts at this offset; stamp: the thread's last
- * before it.
- */
+/* The event with this index, which starts at this offset; stamp: the thread's last stamp before it. */
 struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset, uint64_t stamp);
 /*
  * Decodes the next event and its result. Result records that do not follow their event directly are
@@ -97,13 +94,13 @@ struct reader_slot {
 };
 
 /*
- * Whether the event rec, after which `it` stands, was the last thing the process did: CRASH,
- * exit_group, an execve that succeeded, a signal to itself that it did not come back from (abort).
+ * Is the event rec, after which `it` stands, the last one of the process? It is if it is a CRASH, exit_group, a
+ * successful execve, or a signal to the process itself from which it did not return (abort).
  */
 bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *rec);
 /*
- * Decodes a slot, the stamp of its end is it->stamp then. Adds marks if given. RLOG_READ_END: no
- * stamp came.
+ * Decodes a slot; afterwards it->stamp is the slot's end. Adds marks if `marks` is not NULL. RLOG_READ_END: no further
+ * stamp was found.
  */
 enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot, struct reader_marks *marks);
 /* Sets "NAME: damaged at offset N: why" (ERR_USAGE); returns -1. Call after RLOG_READ_BAD. */

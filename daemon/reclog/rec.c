@@ -19,7 +19,7 @@
 
 /* ---- meta.json ---- */
 
-/* The checksum that meta.json holds of itself: over its values, so that white space does not count. */
+/* The checksum that meta.json has of itself: it is over the values, so white space does not count. */
 static void meta_sum(const json_t *meta, char hex[9])
 {
 	json_auto_t *rest = json_copy((json_t *)meta);
@@ -184,9 +184,8 @@ static int list_ordinals(const char *dir, char prefix, const char *suffix, uint3
 }
 
 /*
- * Whether a log belongs to a thread that has not run: the recorder makes the file first, and writes
- * its head before the thread's first record. (A complete recording's file sizes are in its
- * manifest.)
+ * Does a log belong to a thread that has not run? The recorder makes the file first, and writes its head before the
+ * thread's first record. (The sizes of a complete recording's files are in its manifest.)
  */
 static bool log_is_blank(const char *path, bool complete)
 {
@@ -235,7 +234,7 @@ static bool in_manifest(const struct rec *r, uint32_t ordinal)
 	return false;
 }
 
-/* *gone: it has no threads any more, whatever logs there still are. */
+/* *gone: no threads remain, even if there still are logs. */
 static int read_start(struct rec_image *img, const char *path, bool *gone, struct err *e)
 {
 	if (rec_start_read(path, &img->start, e))
@@ -263,7 +262,7 @@ static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 	if (ordinal > 1 && (stat(path, &st) ? !in_manifest(r, ordinal) : !st.st_size))
 		return 0;
 	if (rec_image_read(&r->images[r->nimages], path, ordinal, e))
-		return r->torn && ordinal > 1 ? 0 : -1; /* never written to the disk */
+		return r->torn && ordinal > 1 ? 0 : -1; /* the image was never written to the disk */
 	img = &r->images[r->nimages++];
 	if (read_start(img, start, &gone, e))
 		return -1;
@@ -354,7 +353,7 @@ bool rec_log_changes(const struct rec *r, const char *path)
 	return !r->complete || r->control.log_limit || !access(frames, F_OK);
 }
 
-/* Opens the replay's own copy, if there is one. */
+/* Opens the replay's own copy of the log if there is one, else the log itself. */
 static int log_open_where(const struct rec *r, uint32_t process, uint32_t thread, const char *path, struct reader *log,
 			  struct err *e)
 {
@@ -389,7 +388,7 @@ static int log_open(const struct rec *r, const struct rec_image *img, uint32_t t
 	return 0;
 }
 
-/* Has a bounded recording that is being made another start than when it was opened? */
+/* Has a bounded recording, which is still being made, been trimmed since it was opened? */
 static bool was_cut(const struct rec *r, const struct rec_image *img)
 {
 	cleanup_free char *path = str_fmt("%s/p%04u/start", r->dir, img->ordinal);

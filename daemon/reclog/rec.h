@@ -20,7 +20,7 @@
 
 enum rec_end { REC_END_UNKNOWN = 0, REC_END_CODE, REC_END_SIGNAL };
 
-/* Of a program that is still being recorded: the thread that moves towards an event that its log does not have yet. */
+/* For a program that is still being recorded: the thread that moves towards an event that is not in its log yet. */
 struct rec_live {
 	uint32_t process, thread; /* ordinals; 0: none */
 };
@@ -33,9 +33,9 @@ struct rec {
 	int end_value; /* ... with which code or signal */
 	double wall_s; /* 0: unknown */
 	bool complete; /* the recording was finished: there is a manifest */
-	bool torn; /* it was not, and the machine has rebooted since: pages may be lost */
+	bool torn; /* the recording is incomplete, and the machine has rebooted since: pages may be lost */
 	bool without_data; /* packed without the data, so that it cannot be replayed */
-	bool cut; /* a window of a recording (pack --from): with the memory that the window touches, and no other */
+	bool cut; /* a window of a recording (pack --from), which has only the memory that the window uses */
 	struct rlog_control control; /* a copy */
 	struct rec_image *images; /* by ordinal, ascending */
 	unsigned nimages;
@@ -55,7 +55,7 @@ const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct 
 bool rec_one_order(const struct rec *r, uint32_t process);
 /* "REC/pNNNN/tNNNN.log", malloc'd. */
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread);
-/* Is part of the log outside of its file (frames.h), or may the file still change? */
+/* Is a part of the log outside of its file (frames.h), or can the file still change? */
 bool rec_log_changes(const struct rec *r, const char *path);
 /*
  * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). A head that names another thread

@@ -19,7 +19,7 @@ static bool is_hex(const char *s)
 	return s && *s && !s[strspn(s, "0123456789abcdef-")];
 }
 
-/* A name in a recording that came from elsewhere must not lead out of the recording. */
+/* The names in a recording from elsewhere must not lead out of it. */
 static bool is_valid(const struct source *f)
 {
 	return f->name && f->name[0] == '/' && !strstr(f->name, "/../") && !str_ends(f->name, "/..") &&
@@ -58,7 +58,7 @@ void sources_init(struct sources *s, const struct rec *rec)
 		if (is_valid(&f))
 			s->v[s->n++] = f;
 	}
-	if (s->path && !path_exists(s->path)) /* packed without the data */
+	if (s->path && !path_exists(s->path)) /* the recording was packed without the data */
 		for (i = 0; i < s->n; i++)
 			s->v[i].bytes = 0;
 }
@@ -145,9 +145,9 @@ enum source_state source_state(const struct sources *s, const struct source *f)
 	return str_eq(now, f->stamp) || (st.st_size <= SOURCE_MAX && same_text(s, f)) ? SOURCE_SAME : SOURCE_CHANGED;
 }
 
-/* ---- what to read, and what to say ---- */
+/* ---- which files to read, and the notes ---- */
 
-#define TOLD 3u /* files that are named */
+#define TOLD 3u /* at most this many files are named */
 
 void sources_note(struct sources *s, enum source_note kind, const char *name)
 {
@@ -158,7 +158,7 @@ void sources_note(struct sources *s, enum source_note kind, const char *name)
 void sources_notes(const struct sources *s, struct strv *out)
 {
 	static const struct {
-		const char *before, *after; /* the names */
+		const char *before, *after; /* the text of the note before and after the names */
 	} texts[SOURCE_NOTES] = {
 		[NOTE_CHANGED] =
 			{"", "changed since the program was recorded: lines are those of the copy in the recording"},
@@ -182,7 +182,7 @@ void sources_notes(const struct sources *s, struct strv *out)
 	}
 }
 
-/* The time at which the newest of the programs and their own libraries was written; 0: unknown. */
+/* When the newest of the programs and their own libraries was written; 0: unknown. */
 static unsigned long long program_time(const struct rec *rec)
 {
 	unsigned long long dev, ino, size, ns, newest = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.h: the program's source files as they were when it was recorded (meta.json, "sources"; their
- * text is in one file of REC/files, each compressed by itself), and what to show and to tell when the
- * files on the disk differ.
+ * sources.h: the program's source files as they were when it was recorded (meta.json, "sources"; their texts are in one
+ * file of REC/files, each compressed on its own); decides whether the recorded text is to be shown, and what to say if
+ * the files on the disk differ.
  */
 #ifndef FRED_RECLOG_SOURCES_H
 #define FRED_RECLOG_SOURCES_H
@@ -19,7 +19,7 @@ struct source {
 	const char *name; /* absolute, as compiled, after path_clean */
 	const char *dir; /* where the compiler ran, if the file was named relative to that; else "" */
 	const char *stamp; /* "DEV-INO-SIZE-MTIMENS" in hexadecimal, as it was */
-	uint64_t at, bytes; /* its text in the file that holds them; 0 bytes: the text was not recorded */
+	uint64_t at, bytes; /* where its text is in that file; 0 bytes: the text was not recorded */
 	bool newer; /* it was newer than the program when that was recorded */
 	int state; /* enum source_state, set by sources_use; -1: not yet */
 };
@@ -36,7 +36,7 @@ struct sources {
 	struct strv notes[SOURCE_NOTES]; /* names of files */
 };
 
-/* Empty for a recording that has no list. The strings are the recording's. */
+/* Empty for a recording that has no list. The strings belong to the recording. */
 void sources_init(struct sources *s, const struct rec *rec);
 void sources_fini(struct sources *s);
 
@@ -64,7 +64,7 @@ int source_read(const struct sources *s, const struct source *f, struct buf *out
  */
 bool sources_use(struct sources *s, const char *fullname, struct buf *text);
 void sources_note(struct sources *s, enum source_note kind, const char *name);
-/* What was noted, one text for each kind. */
+/* Adds the notes, one text for each kind. */
 void sources_notes(const struct sources *s, struct strv *out);
 
 #endif

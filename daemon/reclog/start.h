@@ -21,9 +21,9 @@ struct rec_start_thread {
 };
 
 struct rec_start {
-	uint64_t event; /* the first remaining event: numbers stay what they were; 0: none remains, and all below is
-			   unset */
-	uint32_t thread; /* whose event that is */
+	/* the first remaining event; event numbers do not change. 0: none remains, and all below is unset */
+	uint64_t event;
+	uint32_t thread; /* the thread of that event */
 	uint32_t root; /* the image whose control page the process in the checkpoint uses */
 	uint64_t checkpoint; /* pNNNN/ckpt/ID */
 	struct rec_start_thread *threads; /* by ordinal */

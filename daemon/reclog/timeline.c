@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline.c: makes a timeline: which logs, up to where; and writes it for the shim. See
- * timeline.h.
+ * timeline.c: makes a timeline: chooses the logs, and where each one ends; and writes it for the shim. See timeline.h.
  */
 #include "reclog/timeline.h"
 
@@ -37,7 +36,7 @@ static int part_open(struct tl_part *part, const struct rec *rec, const struct r
 	return 0;
 }
 
-/* The image and its fork ancestors, eldest first. alone: without the ancestors. */
+/* Opens the image and its fork ancestors, the eldest first. alone: without the ancestors. */
 static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t process, bool alone, struct err *e)
 {
 	const struct rec_image *img, *chain[RLOG_MAX_PROCESSES];
@@ -76,7 +75,7 @@ static int part_merge(struct timeline *tl, unsigned i, const struct rec_live *li
 		return -1;
 	if (part->first_thread)
 		tl_emit(tl, part, part->first_thread, 1);
-	/* what begins at a checkpoint has one order only */
+	/* what begins at a checkpoint has only one order */
 	if (opts && opts->variant && !tl->base) {
 		r = tl_merge_variant(tl, part, &limit, opts, e);
 	} else {
@@ -96,7 +95,10 @@ static int part_merge(struct timeline *tl, unsigned i, const struct rec_live *li
 static void clock_init(struct timeline *tl, const struct rec *rec)
 {
 	const struct rlog_image *first = &rec->images[0].head;
-	/* a finished recording has measured it over its whole time, its first image only up to its own start */
+	/*
+	 * a finished recording has measured the frequency over its whole time; its first image only until that image
+	 * started
+	 */
 	uint64_t hz = rec->control.tsc_hz ? rec->control.tsc_hz : first->tsc_hz;
 
 	tl->tsc_hz = rec->control.clock == 0 ? (double)hz : 0;

@@ -50,10 +50,10 @@ struct timeline_opts {
 	uint64_t seed;
 };
 
-/* Where an event is. */
+/* The place of an event. */
 struct timeline_where {
 	uint64_t number; /* on the timeline, from 1 */
-	uint32_t process; /* whose log: an ancestor's in the prefix */
+	uint32_t process; /* the process in whose log it is: an ancestor in the prefix */
 	uint32_t thread; /* ordinal in that process */
 	uint64_t index; /* in its log, from 0 */
 	uint64_t offset; /* of its record in its log */
@@ -63,7 +63,7 @@ struct timeline_where {
 struct timeline_event {
 	struct timeline_where where;
 	struct reader_event ev; /* views into the logs: valid as long as the timeline */
-	/* since the recording's start; of an acquire: its slot's end; negative: unknown */
+	/* since the recording's start; for an acquire, the end of its slot; negative: unknown */
 	double seconds;
 };
 
@@ -74,8 +74,8 @@ struct timeline_event {
 int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts, struct timeline **out,
 		   struct err *e);
 /*
- * Of a forked image, its own events alone, by variant 0: prefix, not 0, is the number of its FORK (timeline_forks). Its
- * numbers are the same as on the whole timeline, and what is before them cannot be read.
+ * The events of a forked image alone, by variant 0. prefix, which is not 0, is the number of its FORK (timeline_forks).
+ * Event numbers are the same as on the whole timeline, but the events before cannot be read.
  */
 int timeline_build_alone(const struct rec *rec, uint32_t process, uint64_t prefix, struct timeline **out,
 			 struct err *e);
@@ -105,23 +105,23 @@ struct timeline_thread {
 	int32_t tid; /* as recorded */
 	uint64_t first; /* the number of its first event; 0: none is on the timeline */
 };
-/* All of them, malloc'd, the image's own first, each process's by ordinal; how many. */
+/* Returns all of them (malloc'd) and how many: the image's own first, those of each process by ordinal. */
 unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out);
 /* An image that the timeline's own process has forked, and the number of the FORK. */
 struct timeline_fork {
 	uint32_t child;
 	uint64_t number;
 };
-/* All whose FORK is on the timeline and has a result, at most max; how many. */
+/* Returns all whose FORK is on the timeline and has a result, at most max, and how many. */
 unsigned timeline_forks(struct timeline *tl, unsigned max, struct timeline_fork *v);
 /* One event, decoded. */
 int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e);
-/* Was the thread interrupted there, in the middle of the program (RLOG_PREEMPT)? */
+/* Was the thread interrupted at this event, in the middle of the program's code (RLOG_PREEMPT)? */
 bool timeline_is_interruption(struct timeline *tl, uint64_t number);
 
 /*
  * Where the image would begin if `number` were its first remaining event: sets event, thread and threads (malloc'd) of
- * *s, not the rest. *bytes: of its logs from there on.
+ * *s, and nothing else. *bytes: the size of the rest of its logs.
  */
 int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s, uint64_t *bytes, struct err *e);
 

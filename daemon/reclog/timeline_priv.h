@@ -46,7 +46,7 @@ struct timeline {
 	uint64_t *block_events; /* by block of TL_BLOCK runs: events before it */
 };
 
-/* The last slot of a part. */
+/* Where a part ends: its last slot. */
 struct tl_limit {
 	bool set;
 	bool ends_process; /* else: a fork, and what comes later is the parent's alone */
@@ -58,7 +58,7 @@ struct tl_limit {
 struct tl_cursor {
 	struct tl_thread *t;
 	uint64_t key; /* heap order, with the thread's ordinal */
-	struct reader_iter it, before; /* after and in front of slot */
+	struct reader_iter it, before; /* the places after and before the slot */
 	struct reader_slot slot;
 	bool in_heap, cut;
 	uint8_t prev_kind; /* of the stamped event that ended the slot before */
@@ -99,7 +99,7 @@ int tl_find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *
 int tl_merge_part(struct tl_merge *m, struct err *e);
 void tl_merge_fini(struct tl_merge *m);
 void tl_heap_sift(struct tl_cursor **heap, unsigned n, unsigned at);
-/* variants.c: the same by other keys, to the timeline. */
+/* variants.c: as tl_merge_part, but by other keys, and to the timeline. */
 int tl_merge_variant(struct timeline *tl, struct tl_part *part, const struct tl_limit *limit,
 		     const struct timeline_opts *opts, struct err *e);
 

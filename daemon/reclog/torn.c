@@ -16,7 +16,7 @@ static size_t first_lost(const struct reader *log)
 	return log->size;
 }
 
-/* Is there anything after the page? A log is written in order, so then that page had been written. */
+/* Is there data after this page? A log is written in order, so this page had been written, too. */
 static bool continues(const struct reader *log, size_t from)
 {
 	for (size_t at = from; at < log->size; at += PAGE)
@@ -37,7 +37,7 @@ static uint64_t last_stamp(const struct reader *log, bool *cut)
 	return it.stamp;
 }
 
-/* Ends the log after the last slot that is not later than the stamp. */
+/* Ends the log after its last slot that is not later than the stamp. */
 static void end_at(struct reader *log, uint64_t stamp)
 {
 	struct reader_iter it = reader_begin(log);

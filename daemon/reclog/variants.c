@@ -12,8 +12,10 @@
 #include "base/alloc.h"
 #include "reclog/timeline_priv.h"
 
-/* The last of the variants with random moments. In later ones, the segments of any so many threads in a row are each
- * put at their start or at their end, in all combinations.
+/*
+ * The last of the variants with random moments. Later ones have all combinations of this: the threads are divided into
+ * THREADS_APART classes by their ordinals, and the segments of each class are all put at their starts, or all at their
+ * ends.
  */
 #define RANDOM_LAST 7u
 #define THREADS_APART 3u
@@ -23,8 +25,8 @@ struct variant {
 	uint64_t seed;
 	uint64_t released[256]; /* by object hash: the greatest key of a slot that ended in a
 				   release */
-	uint64_t waited; /* the same for cond waits: they release a mutex that they do not name */
-	uint64_t greatest; /* key so far */
+	uint64_t waited; /* the same for cond waits, which release a mutex that their records do not name */
+	uint64_t greatest; /* the greatest key so far */
 };
 
 static uint64_t mix64(uint64_t x)
@@ -36,8 +38,8 @@ static uint64_t mix64(uint64_t x)
 }
 
 /*
- * Whether the segment after this event started as soon as the event was stamped. After other events the thread first
- * waited for something: data, a wake-up, another thread.
+ * Did the segment after this event begin as soon as the event was stamped? After other events, the thread first waited
+ * for something: data, a wake-up, another thread.
  */
 static bool goes_on_at_once(uint8_t kind)
 {
@@ -64,7 +66,7 @@ static uint64_t max64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* A moment of the slot's segment, by the variant. */
+/* The moment that the variant chooses in the slot's segment. */
 static uint64_t raw_key(const struct variant *r, const struct tl_cursor *c)
 {
 	uint64_t start = c->before.stamp, end = c->it.stamp;
@@ -79,7 +81,7 @@ static uint64_t raw_key(const struct variant *r, const struct tl_cursor *c)
 			       (end - start + 1);
 }
 
-/* The least key that lets the slot come after all that it depends on. */
+/* The least key with which the slot comes after all that it depends on. */
 static uint64_t dependency_key(const struct variant *r, const struct tl_cursor *c)
 {
 	struct reader_iter it = c->before;
@@ -97,7 +99,7 @@ static uint64_t dependency_key(const struct variant *r, const struct tl_cursor *
 	return key;
 }
 
-/* The hash of the slot's last record: of the stamped one. */
+/* Notes the key for the object of the slot's last record, which is the stamped one. */
 static void note_release(struct variant *r, const struct tl_cursor *c, uint64_t key)
 {
 	struct reader_iter it = c->before;

@@ -21,7 +21,7 @@ static void update_events(struct conn *c)
 
 	if (!c->eof && !c->closing && !conn_is_full(c))
 		events |= EPOLLIN;
-	/* also to be called back once more, to close */
+	/* there may be nothing to send: the event also closes the connection */
 	if (c->out.len || c->paused || c->closing || (c->eof && !c->operations))
 		events |= EPOLLOUT;
 	if (loop_mod(c->server->loop, &c->source, events, &e))

@@ -157,5 +157,8 @@ void rpc_dispatch(struct conn *c, const char *line, size_t len)
 	}
 	if (m.type == WIRE_MSG_REQUEST || m.type == WIRE_MSG_NOTIFICATION)
 		call(c, &m);
-	/* an answer: we have asked nothing, and answering an answer could go on for ever */
+	/*
+	 * the message is an answer: the daemon asks nothing, and if it answered this, the two sides could go on for
+	 * ever
+	 */
 }

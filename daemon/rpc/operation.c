@@ -193,7 +193,8 @@ static int start_worker(struct operation *op, struct err *e)
 	if (!loop_child_init(&op->child, l, cell.pid, cell.pidfd, worker_ended, e) &&
 	    !loop_add(l, &op->pipe, EPOLLIN, e))
 		return 0;
-	kill(cell.pid, cell.end_signal); /* our child, not reaped yet: the PID is still its own */
+	/* the process is a child that was not reaped yet, so the PID is still its own */
+	kill(cell.pid, cell.end_signal);
 	waitpid(cell.pid, NULL, __WALL);
 	cell_remove_dir(cell.dir);
 	return -1;

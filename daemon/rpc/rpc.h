@@ -33,7 +33,7 @@ struct conn {
 	struct server *server;
 	struct wire_frame in;
 	struct buf out;
-	size_t operations; /* whose answers it gets */
+	size_t operations; /* operations whose answers this client gets */
 	bool eof; /* the client has ended its side */
 	bool closing; /* close when all is sent */
 	bool paused; /* lines or operations wait until it is no longer full */
@@ -49,8 +49,8 @@ struct operation {
 	json_t *request_id;
 	json_t *params;
 	struct loop_child child;
-	int end_signal; /* which ends it */
-	char dir[CELL_DIR_SIZE]; /* of its cell (cell_remove_dir), or "" */
+	int end_signal; /* the signal that ends it */
+	char dir[CELL_DIR_SIZE]; /* the folder of its cell (cell_remove_dir), or "" */
 	struct loop_source pipe;
 	struct wire_frame in;
 	json_t *final; /* the worker's last line */
@@ -64,8 +64,8 @@ LIST_HEAD(operation_list, operation);
 
 /* Calls from the lower files to the upper ones. */
 struct server_events {
-	void (*line)(struct conn *c, const char *line, size_t len); /* a client sent one */
-	void (*drained)(struct conn *c); /* it is no longer full */
+	void (*line)(struct conn *c, const char *line, size_t len); /* a client has sent a line */
+	void (*drained)(struct conn *c); /* the connection is no longer full */
 	void (*conn_gone)(struct conn *c); /* c is off the list of connections, and about to be freed */
 	void (*operation_gone)(struct server *s);
 };
@@ -90,7 +90,10 @@ void conn_free(struct conn *c);
 /* Steals msg. */
 void conn_send(struct conn *c, json_t *msg);
 bool conn_is_full(const struct conn *c);
-/* Its last operation may have ended. Closes nothing itself, but asks for the event that does. */
+/*
+ * An operation of the connection has ended. Closes nothing itself, but asks for the event that does, if this was the
+ * last one.
+ */
 void conn_wake(struct conn *c);
 /* Sends as much as the socket takes at once. */
 void conn_flush(struct conn *c);

@@ -15,7 +15,7 @@
 #include "wire/addr.h"
 #include "wire/message.h"
 
-/* One line, best effort: the client is not ours or is one too many. */
+/* Sends one line and ignores errors: the client belongs to another user, or there are too many. */
 static void turn_away(int fd, int code, const char *text)
 {
 	json_auto_t *msg = wire_error(NULL, code, text);
@@ -66,7 +66,7 @@ static void listener_ready(struct loop_source *src, uint32_t events)
 	}
 }
 
-/* A descriptor and a place for a client are free, for which the listener may have waited. */
+/* A client has gone: the listener may have waited for its descriptor or its place. */
 static void conn_gone(struct conn *c)
 {
 	struct server *s = c->server;

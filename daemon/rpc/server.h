@@ -18,9 +18,9 @@ struct server_config { /* borrowed; must outlive the server */
 	const char *build; /* identifies the executable */
 	const struct op_entry *ops; /* what workers run (replay/operation.h), ended by a NULL method */
 	const char *log_path; /* opened again by workers; NULL: standard error */
-	/* cell_start; a test may use something that needs no privileges */
+	/* cell_start; tests may use a function that needs no privileges */
 	int (*start_cell)(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
-	uint64_t idle_ms; /* stop after so long without clients and operations; 0: never */
+	uint64_t idle_ms; /* stop after this long without clients and operations; 0: never */
 };
 
 /* NULL on failure. */

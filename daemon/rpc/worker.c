@@ -30,7 +30,7 @@ static int keep_only(int fd)
 	return 3;
 }
 
-/* By another schedule variant, when the first one diverged and another does not. */
+/* Runs the operation, again with another schedule variant if the first one diverged. */
 static int run_operation(const struct op_entry *o, const struct operation *op, struct op_ctx *ctx, json_t **result,
 			 struct err *e)
 {

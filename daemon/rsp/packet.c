@@ -77,7 +77,7 @@ static unsigned checksum(const char *p, size_t len)
 	return sum & 0xff;
 }
 
-/* Bytes between packets; on a stream, acknowledgements are not waited for. */
+/* Skips bytes between packets. On a stream, nobody waits for acknowledgements. */
 static int skip_noise(struct buf *in)
 {
 	size_t n = 0;
@@ -223,7 +223,7 @@ bool rsp_interrupted(struct rsp_conn *c)
 	bool early = c->interrupted;
 
 	c->interrupted = false;
-	/* the interrupt may have come together with the packet before */
+	/* the interrupt may have come together with the packet before it */
 	if (take_interrupt(c) || early)
 		return true;
 	if (poll(&p, 1, 0) <= 0)

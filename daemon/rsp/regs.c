@@ -16,7 +16,7 @@ struct reg_group {
 	unsigned count, bits;
 	const char *type;
 	enum where where;
-	size_t offset; /* in user_regs_struct; of FPU: which one */
+	size_t offset; /* in user_regs_struct; for FPU: the number of the register */
 };
 
 #define R(name_, field, bits_, type_)                                                                                  \

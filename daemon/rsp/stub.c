@@ -18,7 +18,7 @@
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
 /*
- * ;XLEN,HEX... after a breakpoint. -1: damaged. More than there is room for: all conditions are left to the debugger.
+ * Reads ;XLEN,HEX... after a breakpoint. -1: damaged. If there are too many, the debugger evaluates all of them itself.
  */
 static int read_conditions(const char *args, struct buf *code, struct rsp_conditions *c)
 {
@@ -57,7 +57,7 @@ static int set_point(struct stub *s, const char *args, bool on)
 	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS ||
 	    len > POINT_MAX)
 		return stub_error(s);
-	/* the processor cannot watch reads alone: GDB then watches accesses, and ignores those that change the value */
+	/* a processor cannot watch reads alone; GDB then watches accesses, and ignores those that change the value */
 	if (type == RSP_READ)
 		return 0;
 	if (read_conditions(args, &code, &c))
@@ -131,7 +131,7 @@ static int supported(struct stub *s, const char *args, struct err *e)
 	return 0;
 }
 
-/* SIG;SIG... in hexadecimal: instead of those before. */
+/* Reads SIG;SIG... in hexadecimal, which replace the earlier ones. */
 static int take_signals(struct stub *s, const char *args, void (*fn)(void *ctx, const int *sigs, unsigned n))
 {
 	int sigs[SIGNALS_MAX];
@@ -159,7 +159,7 @@ static int program_signals(struct stub *s, const char *args, struct err *e)
 	return take_signals(s, args, s->ops->program_signals);
 }
 
-/* 0, or 1;NR;NR... in hexadecimal; without any: all. */
+/* Reads 0 (none), or 1;NR;NR... in hexadecimal (1 alone: all). */
 static int catch_calls(struct stub *s, const char *args, struct err *e)
 {
 	int nr[CALLS_MAX];
@@ -195,7 +195,7 @@ static int monitor(struct stub *s, const char *args, struct err *e)
 	struct err why = {0};
 	size_t n = rsp_unhex(args, command, sizeof(command) - 1);
 
-	s->c->interrupted = false; /* it is at its prompt again */
+	s->c->interrupted = false; /* the debugger is at its prompt again */
 	command[n] = '\0';
 	if (s->ops->monitor(s->ctx, command, &text, &why))
 		buf_addf(&text, "fred: %s\n", why.text);
@@ -265,7 +265,7 @@ static const struct {
 	{"!", extended_mode},
 };
 
-/* qC is a whole name. */
+/* qC must be the whole name of the packet, and not only its beginning. */
 static bool is_name(const char *start, const char *packet)
 {
 	size_t n = strlen(start);
@@ -275,7 +275,10 @@ static bool is_name(const char *start, const char *packet)
 	return strcmp(start, "qC") || !packet[n];
 }
 
-/* Does the process go on with it, or is it a command or the next prompt? Then that call is not made any more. */
+/*
+ * Does the packet resume the program, or is it a command or the next prompt? Then the refused call is not made any
+ * more.
+ */
 static bool ends_call(const char *packet)
 {
 	static const char *const starts[] = {"vCont;", "vRun", "vKill", "qRcmd,", "bc", "bs"};
@@ -287,9 +290,9 @@ static bool ends_call(const char *packet)
 }
 
 /*
- * fred's own packet (cli/gdb/calls.py): QFred.RefuseCall:WHY, in hexadecimal; without WHY, the next call may be made.
- * The debugger then writes what the call needs: memory it need not have; when it sets registers, it is told WHY, and
- * gives the call up.
+ * fred's own packet (cli/gdb/calls.py): QFred.RefuseCall:WHY, in hexadecimal, refuses the next function call; without
+ * WHY, the next call may be made. The debugger begins the call by writing what it needs: memory is not written, and
+ * when the debugger sets registers, it is told WHY, and gives the call up.
  */
 static bool is_refused(struct stub *s, const char *packet)
 {
@@ -321,7 +324,7 @@ static int answer(struct stub *s, const char *packet, struct err *e)
 	if (is_refused(s, packet))
 		return rsp_send(s->c, buf_str(&s->out), s->out.len, e);
 
-	/* a command of fred's may move the program; `prompt`, made at each prompt, does not */
+	/* a command of fred's may move the program; but `prompt`, which is sent at each prompt, does not */
 	if (str_starts(packet, "qRcmd,") && (s->held.jumped || !str_starts(packet, "qRcmd,70726f6d7074")))
 		s->held.tid = 0;
 	buf_clear(&s->out);
@@ -342,7 +345,7 @@ static int answer(struct stub *s, const char *packet, struct err *e)
 			return -1;
 	}
 	if (packet[0] == 'k' || packet[0] == 'R')
-		return 0; /* no answer is wanted */
+		return 0; /* the debugger wants no answer */
 	return rsp_send(s->c, buf_str(&s->out), s->out.len, e);
 }
 

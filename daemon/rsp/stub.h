@@ -81,7 +81,7 @@ struct rsp_ops {
 	int (*object)(void *ctx, const char *name, struct buf *out, struct err *e);
 	/* A `monitor` command; its text goes to the user. */
 	int (*monitor)(void *ctx, const char *command, struct buf *out, struct err *e);
-	/* Runs the program again, from its beginning. args: those of vRun, not decoded; "" for R. */
+	/* Runs the program again from its beginning. args: the arguments of vRun, not decoded; "" for R. */
 	int (*restart)(void *ctx, const char *args, struct rsp_stop *stop, struct err *e);
 	/* Opens one of the program's files for reading: a descriptor, which the caller closes, or a negative error
 	 * number. */
@@ -104,9 +104,9 @@ struct rsp_ops {
 	/* For a program that really runs; NULL for a recorded one: */
 
 	int (*kill)(void *ctx, struct err *e);
-	/* For the next restart: "NAME=VALUE", or "NAME": without that one; NULL: the environment as it was at first. */
+	/* For the next restart: sets "NAME=VALUE", or removes "NAME"; NULL: restores the first environment. */
 	void (*set_env)(void *ctx, const char *variable);
-	/* ... and in which folder; "": as at first. */
+	/* For the next restart: the folder; "": the first one. */
 	void (*set_cwd)(void *ctx, const char *dir);
 	int (*detach)(void *ctx, struct err *e);
 	/* Called with each packet first. 1: it was handled, *answer is to be sent; 0: the stub handles it; -1 with e

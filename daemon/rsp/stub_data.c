@@ -8,8 +8,8 @@
 #include "rsp/stub_int.h"
 
 /*
- * The registers of an absent thread: none is available but the PC, which is 0. Without a PC, GDB 13 refuses to
- * continue at all while this thread is selected.
+ * Answers for an absent thread: none of its registers is available except the PC, which is 0. Without a PC, GDB 13
+ * would not continue at all while this thread is selected.
  */
 static int none_of(struct stub *s, unsigned from, unsigned to)
 {

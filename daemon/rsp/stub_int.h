@@ -83,7 +83,7 @@ int stub_tls_address(struct stub *s, const char *args, struct err *e);
 int stub_set_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_set_one_register(struct stub *s, const char *args, struct err *e);
 int stub_write_memory(struct stub *s, const char *args, struct err *e);
-/* Is that such a packet, for what a call needs: below the stack pointer? */
+/* Is it a packet that writes below the stack pointer, as for a call? */
 bool stub_writes_for_call(struct stub *s, const char *args);
 int stub_why_stopped(struct stub *s, const char *args, struct err *e);
 int stub_v_cont(struct stub *s, const char *args, struct err *e);

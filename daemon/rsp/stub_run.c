@@ -34,7 +34,7 @@ static int stop_reply(struct stub *s)
 		buf_addf(&s->out, "%c%02x", p->why == RSP_EXITED ? 'W' : 'X', p->sig);
 		return 0;
 	}
-	/* a stop of another thread, without a reason of its own, is no trap */
+	/* the stop of another thread, for which it has no reason of its own, is not shown as a trap */
 	buf_addf(&s->out, "T%02x", p->why == RSP_SIGNALLED ? p->sig : p->why == RSP_ELSEWHERE ? 0 : 5);
 	if (p->why == RSP_WATCHPOINT)
 		buf_addf(&s->out, "%s:%" PRIx64 ";", watch_name(p->point), p->addr);
@@ -88,11 +88,11 @@ static bool is_interrupt(const struct rsp_stop *p)
 }
 
 /*
- * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but others went on, as a
- * recording has it, and one of them has stopped. GDB 13 crashes at a stop of a thread that it has not resumed
- * (inline-frame.c). So the stop is reported for tid, and the rest of its step is left out; the stop of the other
- * thread is reported when all threads are resumed. Breakpoints that other threads meet do not end a continue: then the
- * result is 1, and it goes on.
+ * The debugger has resumed only thread tid (scheduler-locking; a step over a breakpoint), but others ran too, as they
+ * did in the recording, and one of them has stopped. GDB 13 crashes at a stop of a thread that it has not resumed
+ * (inline-frame.c). So the stop is reported for tid, and the rest of its step is left out; the stop of the other thread
+ * is reported when all threads are resumed. Breakpoints that other threads meet do not end a continue: then the result
+ * is 1, and it goes on.
  */
 static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_stop *stop)
 {
@@ -110,7 +110,7 @@ static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_s
 		say(s, text);
 		stop->why = RSP_ELSEWHERE;
 	} else if (!stop->jumped && stop->why != RSP_BEGIN && stop->why != RSP_END && stub_is_absent(s, tid)) {
-		stop->why = RSP_ELSEWHERE; /* its step is not continued */
+		stop->why = RSP_ELSEWHERE; /* the step is not continued */
 	} else if (stop->why != RSP_BEGIN && stop->why != RSP_END && !is_interrupt(stop)) {
 		stop->why = RSP_STEPPED;
 	}
@@ -148,9 +148,9 @@ static int move(struct stub *s, enum rsp_resume how, int tid, bool alone, struct
 }
 
 /*
- * alone: no other thread is to go on. This is how GDB steps over a breakpoint; if such a step reports the end of
- * history, GDB 13 never lets the program go on again (infrun.c, TARGET_WAITKIND_NO_HISTORY). So the end is reported by
- * the next resume, which is a step again if scheduler-locking is set.
+ * alone: no other thread is to run. This is how GDB steps over a breakpoint. If such a step reports the end of history,
+ * GDB 13 never lets the program continue again (infrun.c, TARGET_WAITKIND_NO_HISTORY). So the end is reported by the
+ * next resume, which is a step again if scheduler-locking is set.
  */
 static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
 {
@@ -282,7 +282,7 @@ static int leave(struct stub *s, const char *args, struct err *e)
 	return stub_ok(s);
 }
 
-/* Extended: GDB may run it again, and still closes its files. */
+/* In extended mode GDB may run the program again; and it still closes its files. */
 int stub_detach(struct stub *s, const char *args, struct err *e)
 {
 	struct err why = {0};
@@ -293,7 +293,7 @@ int stub_detach(struct stub *s, const char *args, struct err *e)
 	return s->extended ? stub_ok(s) : leave(s, args, e);
 }
 
-/* A recorded program (without ops->kill) is not ended by this; GDB does not see it until it is run again. */
+/* A recorded program (without ops->kill) is not ended by this, but GDB does not see it until it is run again. */
 int stub_kill_program(struct stub *s, const char *args, struct err *e)
 {
 	struct err why = {0};
@@ -320,7 +320,7 @@ int stub_run_again(struct stub *s, const char *args, struct err *e)
 	return stop_reply(s);
 }
 
-/* Settings for the next run. HEX, or NULL. */
+/* Passes a setting for the next run: HEX, or NULL. */
 static int tell(struct stub *s, void (*fn)(void *ctx, const char *text), const char *hex)
 {
 	char text[RSP_PACKET_MAX / 2];
