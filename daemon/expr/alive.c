@@ -6,7 +6,7 @@
 #include "base/maps.h"
 #include "expr/expr.h"
 
-/* A child of this process. One that a call into it has ended is no such case. */
+/* Was this child killed? (A call into it that ended the process is another case.) */
 static bool was_killed(pid_t pid)
 {
 	siginfo_t info = {0};
@@ -15,7 +15,7 @@ static bool was_killed(pid_t pid)
 		return false;
 	if (info.si_pid)
 		return info.si_code == CLD_KILLED && info.si_status == SIGKILL;
-	/* as long as threads of it are held, the kernel does not tell of its end */
+	/* as long as some of its threads are held, the kernel does not report its end */
 	return maps_is_dead(pid) && WIFSIGNALED(maps_end_status(pid)) && WTERMSIG(maps_end_status(pid)) == SIGKILL;
 }
 

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* For GDB's Python, which keeps its names in a dictionary of its own: libraries' scripts have names, too. */
+/* The script defines its names in a dictionary of its own, since scripts of libraries have names, too. */
 static const char script[] =
 #include "altered.py.inc"
 	;

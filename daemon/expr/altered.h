@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * altered.h: functions that the compiler has given another way to be called than the source says, since it knows all
- * their calls. Whoever calls such a function as the source says gets a wrong value.
+ * altered.h: functions whose calling convention the compiler has changed, since it knows all their calls. A call as the
+ * source says then returns a wrong value.
  */
 #ifndef FRED_EXPR_ALTERED_H
 #define FRED_EXPR_ALTERED_H
@@ -12,9 +12,9 @@
 #include "expr/compile.h"
 #include "gdb/gdb.h"
 
-/* To be called before the others; from then on, the calls that this GDB makes are looked at. */
+/* To be called first. From then on, the calls that this GDB makes are examined. */
 int expr_altered_begin(struct gdb *g, const struct expr_place *at, struct err *e);
-/* GDB has called such a function since it was asked that last, by whatever name or operator: why is ERR_USAGE. */
+/* Has GDB called such a function since this was last asked, by any name or operator? Then why is ERR_USAGE. */
 bool expr_altered_called(struct gdb *g, struct err *why);
 /*
  * The function that begins at the address: *refusal is NULL when it may be called, or says why not, by this name (the
@@ -24,12 +24,12 @@ bool expr_altered_called(struct gdb *g, struct err *why);
 int expr_altered(struct gdb *g, const struct expr_place *at, uint64_t address, const char *name, char **refusal,
 		 struct err *e);
 /*
- * The same of all `functions` that GDB finds by these words, whatever their scope: "size", "Ledger::size". *refusal
- * tells of the first one that may not be called. 1: GDB knows none.
+ * The same for all `functions` that GDB finds by these words, in any scope: "size", "Ledger::size". *refusal is about
+ * the first one that may not be called. 1: GDB knows none.
  */
 int expr_altered_named(struct gdb *g, const struct expr_place *at, const char *functions, const char *name,
 		       char **refusal, struct err *e);
-/* After the scopes of a name: "size" of "Stack<a::b>::size". */
+/* What follows the scopes of a name: "size" in "Stack<a::b>::size". */
 const char *expr_last_part(const char *name);
 
 #endif

@@ -29,13 +29,16 @@ struct scope {
 	bool references; /* an object may be a reference */
 };
 
-/* GDB's refusals end the attempt; its death is an error. */
+/* A refusal of GDB's ends the attempt; the end of GDB is an error. */
 static int refused(int r, const struct scope *s)
 {
 	return r < 0 && gdb_dead(s->g) ? -1 : r ? REFUSED : 0;
 }
 
-/* Of "{int (double, int)} 0x401136 <f>": these are not passed as the others are. */
+/*
+ * Does the function take floating-point arguments, which are passed in another way? value: as "{int (double, int)}
+ * 0x401136 <f>".
+ */
 static bool takes_floating(const char *value)
 {
 	size_t n = strcspn(value, ")");
@@ -64,7 +67,7 @@ static int compile(const struct scope *s, const char *text, uint8_t **code, size
 	struct expr_code x;
 	int r = decayed(s, text, &what, e);
 
-	if (r) /* no type: no expression */
+	if (r) /* without a type it is not an expression */
 		return r;
 	r = refused(expr_compile(s->g, what, s->at, &x, e), s);
 	if (r == REFUSED)
@@ -128,8 +131,8 @@ static int add_args(const struct scope *s, struct call *c, const char *text, siz
 }
 
 /*
- * How many arguments the function wants, of "{int (char *, int)} 0x401136 <f>" or "(int (C::*)(C * const, int))
- * 0x401136 <C::f>": the list that ends in front of the address. 0 also where the value does not say it.
+ * How many arguments the function takes, from "{int (char *, int)} 0x401136 <f>" or "(int (C::*)(C * const, int))
+ * 0x401136 <C::f>": from the list that ends before the address. 0 also if the value does not show it.
  */
 static unsigned arguments_wanted(const char *value)
 {
@@ -153,7 +156,7 @@ static unsigned arguments_wanted(const char *value)
 	return commas + 1;
 }
 
-/* Of a function's value: where its address begins; NULL: it has none. */
+/* Where in a function's value the address begins; NULL: there is none. */
 static const char *address_in(const char *value)
 {
 	const char *hex = strstr(value, ") 0x");
@@ -190,7 +193,7 @@ static int address_of(const struct scope *s, const char *what, struct call *c, s
 	return c->function ? 0 : REFUSED;
 }
 
-/* Without what stands after the name of a class: "Ledger" of "Ledger * const &". */
+/* The length of the name of a class without what follows it: "Ledger" in "Ledger * const &". */
 static size_t class_length(const char *name)
 {
 	static const char *const suffixes[] = {" ", "*", "&", " const", "*const", " volatile", "*volatile"};
@@ -313,7 +316,7 @@ static int one_call(const struct scope *s, const char *text, const struct call_t
 	return r;
 }
 
-/* Of a method, GDB 13 tells the type also where it does not tell that of a call: "long (geo::shape::*)(...)". */
+/* GDB 13 tells the type of a method also where it does not tell the type of a call: "long (geo::shape::*)(...)". */
 static int type_of_method(const struct scope *s, const char *text, const struct call_text *f, struct expr_type *t,
 			  struct err *e)
 {
@@ -383,8 +386,8 @@ static void refuse(struct checking *c, const char *refusal)
 }
 
 /*
- * The address that GDB shows for `what` is that of a function that may be called; else c->bad. REFUSED: GDB does not
- * show one. -1: GDB failed.
+ * Checks that the function at the address that GDB shows for `what` may be called; else sets c->bad. REFUSED: GDB shows
+ * no address. -1: GDB failed.
  */
 static int check_function(struct checking *c, const char *what, const char *name, int name_len)
 {
@@ -405,7 +408,10 @@ static int check_function(struct checking *c, const char *what, const char *name
 	return r < 0 ? -1 : 0;
 }
 
-/* All functions that `functions` can mean may be called; else c->bad. REFUSED: there is none. -1: GDB failed. */
+/*
+ * Checks all functions that `functions` can mean; sets c->bad if one may not be called. REFUSED: there is none. -1: GDB
+ * failed.
+ */
 static int check_named(struct checking *c, const char *functions, const char *name, int name_len)
 {
 	cleanup_free char *shown = xstrndup(name, (size_t)name_len), *refusal = NULL;
@@ -419,7 +425,10 @@ static int check_named(struct checking *c, const char *functions, const char *na
 	return r < 0 ? -1 : r ? REFUSED : 0;
 }
 
-/* object.member, a pointer to a function: GDB calls what it points to, whatever functions have the member's name. */
+/*
+ * object.member, a pointer to a function: GDB calls the function that it points to, whichever functions have the
+ * member's name.
+ */
 static bool is_pointer_member(struct checking *c, const char *text, const struct call_text *f)
 {
 	cleanup_free char *member = NULL;
@@ -438,8 +447,8 @@ static bool is_pointer_member(struct checking *c, const char *text, const struct
 }
 
 /*
- * As check_function, of a call. Where GDB does not show the one function that is called (an overloaded one, an object
- * whose class is not known), all functions of the name are looked at: those of the class, if there are such.
+ * As check_function, for a call. If GDB does not show which function is called (it is overloaded, or the object's class
+ * is not known), all functions of this name are checked: those of the class, if it has any.
  */
 static int check_call(struct checking *c, const char *text, struct call_text *f)
 {
@@ -459,7 +468,9 @@ static int check_call(struct checking *c, const char *text, struct call_text *f)
 	return r;
 }
 
-/* (f)(x) and (*f)(x): GDB shows f for what is in the first brackets. A cast looks alike, of which it shows nothing. */
+/*
+ * Checks (f)(x) and (*f)(x): GDB shows f for the first brackets. A cast looks the same, but GDB shows nothing for it.
+ */
 static int check_bracketed(struct checking *c, const char *text)
 {
 	int r = 0;
@@ -478,7 +489,7 @@ static int check_bracketed(struct checking *c, const char *text)
 	return r < 0 ? -1 : 0;
 }
 
-/* An operator of a class, of which GDB calls the function: object[index], object->, *object, object == index. */
+/* Checks an operator of a class for which GDB calls a function: object[index], object->, *object, object == index. */
 static char *check_operator(void *ctx, const char *object, const char *op, bool arrow, const char *index)
 {
 	static const char *const operators[] = {"[", "->", "*", "==", "!="};

@@ -20,7 +20,7 @@
 #include "gdb/gdb.h"
 
 #define CALL_MAX 8
-#define CALL_ARGS 6 /* those that are passed in registers */
+#define CALL_ARGS 6 /* the number of arguments that are passed in registers */
 #define CALL_RESULTS 0x1000ull /* result I is at + I * 16: below vm.mmap_min_addr */
 
 struct call_arg {
@@ -32,8 +32,8 @@ struct call_arg {
 struct call {
 	char *name; /* as the expression has it */
 	uint64_t function;
-	bool indirect; /* the function returns the one to call (STT_GNU_IFUNC) */
-	bool is_virtual; /* it stands in the table of the object, the first argument */
+	bool indirect; /* the function returns the address of the one to call (STT_GNU_IFUNC) */
+	bool is_virtual; /* it is in the table of virtual functions of the first argument, the object */
 	unsigned slot;
 	bool floating; /* returns a float or double */
 	unsigned nargs, wanted; /* given arguments; the least number that the function takes (0: unknown) */
@@ -68,18 +68,18 @@ int calls_check(struct gdb *g, const char *text, const struct expr_place *at, st
 
 /*
  * The value of the whole expression in process pid, a stopped copy with one thread. A call is made when its result is
- * first read: never, in an operand that && || or ?: leaves out. Afterwards the copy is held by ptrace, and only good
- * for looking at its memory and being killed. 0: *s and *out are as of agent_run. 1: a call did not return, and e says
- * why: it crashed, took or slept timeout_ms (ERR_TIMEOUT), or waits for a lock whose owner does not exist in the copy.
+ * first read: so never, if it is in an operand of && || or ?: that is not evaluated. Afterwards the copy is held by
+ * ptrace: its memory can be read, and it must be killed. 0: *s and *out are as from agent_run. 1: a call did not
+ * return, and e says why: it crashed, needed or slept timeout_ms (ERR_TIMEOUT), or waits for a lock whose owner does
+ * not exist in the copy.
  */
 int calls_run(const struct calls *c, pid_t pid, int timeout_ms, enum agent_status *s, struct agent_result *out,
 	      struct err *e);
 
 /*
  * The value of the whole expression without running anything: the functions are interpreted (insn/emulate.h) over the
- * memory of pid, which is stopped; out->range: all that was read, the functions' reads included. 0: *ended says whether
- * a call came back: no (a fault), and there is no value, or yes, and *s and *out are as of agent_run. 1: it cannot be
- * told that way.
+ * memory of pid, which is stopped; out->range: all that was read, also by the functions. 0: if *ended is false, a call
+ * faulted, and there is no value; else *s and *out are as from agent_run. 1: the value cannot be found in this way.
  */
 int calls_still(const struct calls *c, pid_t pid, bool *ended, enum agent_status *s, struct agent_result *out);
 /* What the last calls_still counts for, as emulate_cost_ns. */
@@ -89,8 +89,8 @@ void calls_no_still(struct calls *c);
 
 /*
  * Guards calls that GDB makes in a copy with one thread: a call that waits for another thread's lock would wait for
- * ever, and one may compute or sleep for longer than limit_ms (overran). The copy is killed then, so that GDB
- * answers, and call_guard_end returns true and says why. GDB is asked between begin and end, which come in pairs.
+ * ever, and a call may compute or sleep for longer than limit_ms (overran). In both cases the copy is killed, so that
+ * GDB answers, and call_guard_end returns true and says why. GDB evaluates between begin and end, which come in pairs.
  */
 struct call_guard {
 	pid_t copy;
@@ -109,13 +109,16 @@ void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit
 unsigned call_guard_count(const char *expr);
 bool call_guard_end(struct call_guard *c, struct gdb *g, struct err *e);
 
-/* Memory of pid as the bytecode sees it: the results at CALL_RESULTS, each of which is made when it is first read. */
+/*
+ * The memory of pid for the bytecode, with the results at CALL_RESULTS. Each call is made when its result is first
+ * read.
+ */
 struct call_memory {
 	pid_t pid;
 	unsigned n;
 	uint64_t result[CALL_MAX];
 	bool made[CALL_MAX];
-	/* Makes call i. Not 0: it has no result, and that becomes `failed`. */
+	/* Makes call i. If it returns not 0, the call has no result, and this value becomes `failed`. */
 	int (*make)(void *ctx, unsigned i, uint64_t *result);
 	void *ctx;
 	int failed;

@@ -15,7 +15,7 @@
 
 #define RETURN_TO 0x10ull /* nothing is mapped there */
 #define RED_ZONE 512u
-#define SLICE_NS 20000000u /* how often a call that does not come back is looked at */
+#define SLICE_NS 20000000u /* how often it is checked whether a call that runs for long will return */
 
 int calls_read(void *memory, uint64_t addr, void *out, size_t len)
 {
@@ -62,13 +62,15 @@ static bool is_fatal(int sig)
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE || sig == SIGABRT || sig == SIGTRAP;
 }
 
-/* How a call goes on. The limit is one of CPU time, and of time in which it was seen to sleep: not of what it waits for
- * a processor. */
+/*
+ * How far a call is. The limit is for its CPU time, and for the time in which it was found asleep, but not for the time
+ * in which it waits for a processor.
+ */
 struct going {
 	uint64_t cpu_from, limit_ns, slept_ns;
 };
 
-/* There is no other thread in a copy, but those that the call has made. */
+/* The call waits, and nobody can wake it: a copy has no other threads than those that the call has made. */
 static int never_woken(pid_t pid, uint64_t futex, struct err *e)
 {
 	pid_t owner = blocked_owner(pid, futex);
@@ -82,14 +84,14 @@ static int never_woken(pid_t pid, uint64_t futex, struct err *e)
 	return 1;
 }
 
-/* A slice is over. 0: it goes on; 1: it does not come back; -1: error. */
+/* A slice is over. 0: the call continues; 1: it will not return; -1: error. */
 static int look(struct trace *t, struct going *g, struct err *e)
 {
 	struct user_regs_struct r;
 	uint64_t now, futex;
 	enum blocked b;
 
-	/* a thread that the call has made may have ended the process meanwhile: the next wait says so */
+	/* a thread that the call has made may have ended the process: the next wait reports that */
 	if (trace_get_regs(t, &r, e) || trace_cpu_ns(t->pid, &now, e))
 		return e->kind == ERR_KILLED ? 0 : -1;
 	b = blocked_in(&r, &futex);
@@ -102,7 +104,7 @@ static int look(struct trace *t, struct going *g, struct err *e)
 	return 1;
 }
 
-/* What ended it. */
+/* Says what ended the call. */
 static int has_ended(const struct trace_stop *stop, struct err *e)
 {
 	if (stop->why == TRACE_SIGNAL)
@@ -113,9 +115,9 @@ static int has_ended(const struct trace_stop *stop, struct err *e)
 }
 
 /*
- * Runs until the call is back. System calls trap into the shim, which passes them on; signals that were
- * on their way are none of the call's, but for SIGSTOP: of a process that is stopped, a thread that the call makes
- * is stopped, too, before its first instruction. What it did would depend on how fast it is.
+ * Runs until the call has returned. System calls trap into the shim, which passes them on. Other signals were on their
+ * way before the call, and are not delivered, except SIGSTOP: in a process that is stopped, a thread that the call
+ * makes is stopped, too, before its first instruction. (Otherwise what it does would depend on how fast it is.)
  */
 static int run(struct trace *t, int timeout_ms, struct user_regs_struct *r, struct err *e)
 {
@@ -150,7 +152,7 @@ static int run(struct trace *t, int timeout_ms, struct user_regs_struct *r, stru
 	}
 }
 
-/* What a function of a floating-point type has left (System V ABI: in xmm0). */
+/* The result of a function with a floating-point type (System V ABI: in xmm0). */
 static int floating_result(struct trace *t, uint64_t *result, struct err *e)
 {
 	struct user_fpregs_struct r;
@@ -186,7 +188,7 @@ static int jump(struct trace *t, const struct user_regs_struct *base, uint64_t f
 	return w;
 }
 
-/* What the object's table of virtual functions has there. */
+/* The address in the object's table of virtual functions. */
 static int dispatch(const struct call *c, pid_t pid, uint64_t object, uint64_t *function, struct err *e)
 {
 	uint64_t table;
@@ -208,7 +210,7 @@ struct making {
 	struct err *e;
 };
 
-/* The arguments' own calls use the stack, too: strings are put there after them. */
+/* Strings are put on the stack after the arguments' own calls were made, since those use the stack, too. */
 static int arguments(struct making *k, const struct call *c, uint64_t *sp, uint64_t arg[CALL_ARGS])
 {
 	int r = 0;
@@ -249,7 +251,7 @@ static int evaluate(struct making *k, enum agent_status *s, struct agent_result 
 	return k->m.failed;
 }
 
-/* Something was asked of the copy, and it is dying (e): by a SIGKILL, or by a thread that a call has made. */
+/* The copy is dying (e): by a SIGKILL, or since a thread that a call has made ended it. */
 static int died(struct trace *t, struct err *e)
 {
 	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
@@ -283,7 +285,7 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, enum agent_statu
 		return -1;
 	r = trace_seize(&t, pid, pid, e);
 	if (!r)
-		kill(pid, SIGSTOP); /* perhaps once more: see run() */
+		kill(pid, SIGSTOP); /* it may be stopped already: see run() */
 	if (!r)
 		r = evaluate(&k, s, out);
 	if (r < 0 && e->kind == ERR_KILLED && t.alive)

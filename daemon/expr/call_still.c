@@ -10,7 +10,7 @@
 #include "insn/emulate.h"
 #include "trace/trace.h"
 
-#define REFUSALS_MAX 4 /* one after the other; then it is not tried again */
+#define REFUSALS_MAX 4 /* after this many refusals in a row it is not tried again */
 
 struct call_still {
 	struct emulate *m;
@@ -87,7 +87,7 @@ static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
 	return addr < EMULATE_PAGE * 16 ? calls_read(&r->results, addr, out, len) : emulate_read(r->m, addr, out, len);
 }
 
-/* Bytecode, and what it read, but for results of calls. */
+/* Runs bytecode; adds what it has read to r->out, except the results of calls. */
 static enum agent_status run_code(struct reading *r, const uint8_t *code, size_t len, struct agent_result *v)
 {
 	static const struct agent_ops ops = {.read_mem = read_mem};
@@ -100,7 +100,7 @@ static enum agent_status run_code(struct reading *r, const uint8_t *code, size_t
 	return s;
 }
 
-/* EMULATE_FAULT: it is not there. */
+/* Evaluates an argument. EMULATE_FAULT: it is in memory that is not mapped. */
 static enum emulate_end argument(struct reading *r, const struct call_arg *a, uint64_t *value)
 {
 	struct agent_result v;
@@ -117,7 +117,7 @@ static enum emulate_end argument(struct reading *r, const struct call_arg *a, ui
 	return s == AGENT_OK ? EMULATE_DONE : s == AGENT_BAD_MEMORY ? EMULATE_FAULT : EMULATE_REFUSED;
 }
 
-/* The object's function, of its table. */
+/* Reads the function's address from the object's table. */
 static enum emulate_end dispatch(struct reading *r, const struct call *c, uint64_t object, uint64_t *function)
 {
 	uint64_t table;

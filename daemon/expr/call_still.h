@@ -6,7 +6,7 @@
 struct call_still;
 
 struct call_still *call_still_new(void);
-/* Takes NULL. */
+/* NULL is fine. */
 void call_still_free(struct call_still *s);
 
 #endif

@@ -26,7 +26,7 @@ static size_t without_blanks(const char *s, size_t end)
 	return end;
 }
 
-/* Where the name that ends before `end` begins, scopes included. */
+/* Where the name that ends before `end` begins, with its scopes. */
 static size_t name_begin(const char *s, size_t end)
 {
 	while (end) {
@@ -40,7 +40,7 @@ static size_t name_begin(const char *s, size_t end)
 	return end;
 }
 
-/* Where the brackets that end before `end` begin; end: they are not opened. */
+/* Where the brackets that end before `end` begin; end: there is no opening one. */
 static size_t group_begin(const char *s, size_t end)
 {
 	size_t at = end;
@@ -53,7 +53,7 @@ static size_t group_begin(const char *s, size_t end)
 	return depth ? end : at;
 }
 
-/* Where the . or -> begins that ends before `end`; end: there is none. */
+/* Where the . or -> that ends before `end` begins; end: there is none. */
 static size_t selector_begin(const char *s, size_t end)
 {
 	if (end && s[end - 1] == '.')
@@ -62,8 +62,8 @@ static size_t selector_begin(const char *s, size_t end)
 }
 
 /*
- * Where the operand a.b->c[i], f(x).a or (p+1)->a that ends before `end` begins; end: none that this understands, such
- * as (T)(p)->a, where only the second brackets belong to it.
+ * Where the operand that ends before `end` begins: a.b->c[i], f(x).a or (p+1)->a. end: there is none of these. (In
+ * (T)(p)->a only the second brackets belong to the operand.)
  */
 static size_t operand_begin(const char *s, size_t end)
 {
@@ -95,7 +95,7 @@ static size_t operand_begin(const char *s, size_t end)
 	}
 }
 
-/* Where "<int>" begins that ends before `end`, in the name of a function; end: none is there. */
+/* Where the "<int>" that ends before `end` in a function's name begins; end: there is none. */
 static size_t template_begin(const char *s, size_t end)
 {
 	size_t at = end;
@@ -107,13 +107,13 @@ static size_t template_begin(const char *s, size_t end)
 		at--;
 		depth += (s[at] == '>') - (s[at] == '<');
 	} while (at && depth && (text_is_name(s[at]) || strchr("<>:, *&", s[at])));
-	/* a < b > (c) and a<b && c>(d) compare */
+	/* in a < b > (c) and a<b && c>(d) these are comparisons */
 	if (depth || isspace((unsigned char)s[end - 2]) || memmem(s + at, end - at, "&&", 2))
 		return end;
 	return at && text_is_name(s[at - 1]) ? at : end;
 }
 
-/* Is there a call whose arguments begin at this bracket? An object in front of its name is left out. */
+/* Is this bracket the beginning of a call's arguments? The object before the name is not looked for. */
 static bool is_call(const char *s, size_t open, struct call_text *f)
 {
 	size_t b, end = without_blanks(s, open), args = template_begin(s, end);

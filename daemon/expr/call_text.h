@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One call in a text: [name, name_end) the function, (open, close) the arguments. */
+/* One call in a text: [name, name_end) is the function, (open, close) are the arguments. */
 struct call_text {
 	size_t object; /* where a member call's object begins; == name: no member */
 	size_t object_end;
@@ -14,11 +14,11 @@ struct call_text {
 	size_t name, name_end, open, close;
 };
 
-/* The first call at or after *i, which then is behind the bracket. */
+/* Finds the first call at or after *i, and moves *i behind its bracket. */
 bool call_text_next(const char *s, size_t *i, struct call_text *f);
-/* The object of a member call. False: one that this does not understand. */
+/* Finds the object of a member call. false: it is not of a form known here. */
 bool call_text_receiver(const char *s, struct call_text *f);
-/* The last call in the text, which has no other in its arguments. False: there is none. */
+/* Finds the last call whose arguments contain no other call. false: there is none. */
 bool call_text_last(const char *s, struct call_text *f);
 
 #endif

@@ -46,7 +46,7 @@ static const char *after_postfix(const char *s)
 	}
 }
 
-/* What a cast applies to: where it ends. NULL: nothing that this knows. */
+/* The end of the operand that a cast applies to. NULL: it is not of a form known here. */
 static const char *after_operand(const char *s)
 {
 	s = skip_blanks(s);
@@ -67,7 +67,7 @@ static const char *after_operand(const char *s)
 	return after_postfix(s);
 }
 
-/* Where the type of `name <TYPE>` begins; NULL: it does not stand here. */
+/* Where the type in `name <TYPE>` begins; NULL: the text is something else. */
 static const char *after_named_cast(const char *s, const char *name)
 {
 	const char *open = str_starts(s, name) ? skip_blanks(s + strlen(name)) : "";
@@ -75,7 +75,7 @@ static const char *after_named_cast(const char *s, const char *name)
 	return *open == '<' ? open + 1 : NULL;
 }
 
-/* The > in front of the operand's bracket; NULL: there is none. */
+/* The > before the operand's bracket; NULL: there is none. */
 static const char *type_end(const char *s)
 {
 	while ((s = strchr(s, '>')) && *skip_blanks(s + 1) != '(')
@@ -83,7 +83,7 @@ static const char *type_end(const char *s)
 	return s;
 }
 
-/* Is it a cast that begins here, to a pointer or a reference? */
+/* Does a cast to a pointer or a reference begin here? */
 static bool cast_at(const char *s, struct cast *c)
 {
 	const char *type = after_named_cast(s, "static_cast"), *after, *last;
@@ -115,7 +115,7 @@ static bool is_derived(const struct expr_type *t)
 	return body && colon && colon < body;
 }
 
-/* Does the cast lead from one class to another one? *reference: both are objects. 1: that is not known. */
+/* Does the cast lead from one class to another? *reference: it is one of a reference. 1: not known. */
 static int ask_types(struct gdb *g, const char *cast, const char *operand, const struct expr_place *at, bool *converts,
 		     bool *reference, struct err *e)
 {
@@ -135,7 +135,7 @@ static int ask_types(struct gdb *g, const char *cast, const char *operand, const
 	return r && gdb_dead(g) ? -1 : r ? 1 : 0;
 }
 
-/* As distance, in the direction from a class to its base class, which needs no object's own type. */
+/* As distance, from a class to its base class; the object's own type does not matter for this. */
 static int to_base(struct gdb *g, const char *to, const char *from, const struct expr_place *at, int64_t *out,
 		   struct err *e)
 {
@@ -148,7 +148,7 @@ static int to_base(struct gdb *g, const char *to, const char *from, const struct
 	return 0;
 }
 
-/* From the object to the one that the cast leads to, in bytes. */
+/* The distance in bytes from the object to the one that the cast leads to. */
 static int distance(struct gdb *g, const char *type, const char *operand, const struct expr_place *at, int64_t *out,
 		    struct err *e)
 {
@@ -162,7 +162,10 @@ static int distance(struct gdb *g, const char *type, const char *operand, const 
 	return r;
 }
 
-/* *by: NULL: the cast may stay. What is no cast, or does not mean anything, the compiler refuses. */
+/*
+ * *by: the text that replaces the cast; NULL: it stays. Casts of other kinds, or without a meaning, are left to the
+ * compiler, which may refuse them.
+ */
 static int spell(struct gdb *g, const struct cast *c, const struct expr_place *at, char **by, struct err *e)
 {
 	cleanup_free char *type = xstrndup(c->type, (size_t)(c->type_end - c->type));

@@ -10,11 +10,14 @@
 
 /*
  * *out: the expression with the distance added in casts of pointers; NULL: there is nothing to add. 1: the distance is
- * no constant (of a virtual base class), or the cast is one of a reference: GDB must evaluate it. -1: GDB failed.
+ * not a constant (the base class is virtual), or the cast is one of a reference: then GDB must evaluate it. -1: GDB
+ * failed.
  */
 int expr_spell_casts(struct gdb *g, const char *expr, const struct expr_place *at, char **out, struct err *e);
-/* -1 (ERR_USAGE): the expression has a dynamic_cast, of which GDB 13 makes the address of the table of its
- * class in place of that of the object. */
+/*
+ * -1 (ERR_USAGE): the expression has a dynamic_cast. GDB 13 uses the address of the table of its class where that of
+ * the object is wanted.
+ */
 int expr_check_casts(const char *expr, struct err *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.c: `maint agent-eval`. The command takes the scope of frame 0, whatever is selected, so that
- * the right types are found it is given the frame's source line with -at. A line may have code in
- * several places: then the bytecode must be the same for all.
+ * compile.c: `maint agent-eval`. The command uses the scope of frame 0, whatever is selected; so it is given the
+ * frame's source line with -at, so that the right types are found. A line may have code in several places: then the
+ * bytecode must be the same for all of them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #include "expr/compile.h"
 #include "expr/rewrite.h"
 
-#define INLINED_MAX 16 /* functions in one another */
+#define INLINED_MAX 16 /* functions inlined in one another */
 
-/* A refusal by the agent compiler: valid all the same, unless it is no value at all. */
+/* The agent compiler has refused the expression. It may be valid all the same, except if it has no value at all. */
 static int not_compilable(struct err *e)
 {
 	if (gdb_reason_of(e) == GDB_IS_TYPE)
@@ -53,7 +53,7 @@ static int take_first_scope(char *listing)
 	return 0;
 }
 
-/* Of a line of which nothing is left but a part that was inlined, GDB says that there is none. */
+/* Does GDB know the line? If only a part that was inlined is left of a line, GDB says that there is no such line. */
 static bool is_line(struct gdb *g, pid_t tid, int frame, const char *at)
 {
 	cleanup_free char *cmd = str_fmt("maint agent-eval %s1", at), *out = NULL;
@@ -63,8 +63,8 @@ static bool is_line(struct gdb *g, pid_t tid, int frame, const char *at)
 }
 
 /*
- * "-at FILE:LINE," for the frame, or for the one into which it was inlined, which is of the same file or at least of
- * the same unit; "" when its code has no source.
+ * line: "-at FILE:LINE," for the frame's code, or for the frame into which it was inlined, which must be in the same
+ * file or at least in the same unit; "" if the code has no source.
  */
 int expr_place_init(struct expr_place *p, struct gdb *g, pid_t tid, int frame, struct err *e)
 {
@@ -111,7 +111,10 @@ static int to_bytecode(struct gdb *g, const char *resolved, const struct expr_pl
 	return EXPR_NOT_COMPILABLE;
 }
 
-/* What `print` takes and a compiled expression cannot mean: state of GDB's, or of this moment. */
+/*
+ * Refuses what `print` accepts, but what has no meaning in a compiled expression: state of GDB's own, or of this
+ * moment.
+ */
 static int check_text(const char *expr, struct err *e)
 {
 	static const char *const tags[] = {"struct ", "union ", "class ", "enum "};
@@ -132,8 +135,8 @@ static int check_text(const char *expr, struct err *e)
 }
 
 /*
- * The expression's type, and the expression resolved. GDB 13's `whatis` refuses what `print` takes when
- * a function without debug information is compared: then the resolved form tells the type.
+ * Finds the expression's type, and resolves the expression. If a function without debug information is compared, GDB
+ * 13's `whatis` refuses what `print` accepts: then the resolved form has the type.
  */
 static int type_and_resolve(struct gdb *g, const char *expr, const struct expr_place *at, struct expr_code *x,
 			    char **resolved, struct err *e)
@@ -151,8 +154,8 @@ static int type_and_resolve(struct gdb *g, const char *expr, const struct expr_p
 }
 
 /*
- * GDB 13 compiles the name of a type, to nothing useful; print refuses it. What consists of such
- * characters only is no call or assignment, so that asking print changes nothing.
+ * GDB 13 compiles the name of a type, which gives nothing useful; print refuses it. A text of these characters only
+ * contains no call or assignment, so `print` changes nothing.
  */
 static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e)
 {
@@ -168,7 +171,7 @@ static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, 
 	return 0;
 }
 
-/* The same; members of structs and unions without a name are found, too. */
+/* As to_bytecode, but also finds members of structs and unions without a name. */
 static int to_bytecode_with_members(struct gdb *g, const char *resolved, const struct expr_place *at,
 				    struct expr_code *x, struct err *e)
 {
@@ -182,8 +185,10 @@ static int to_bytecode_with_members(struct gdb *g, const char *resolved, const s
 	return to_bytecode(g, placed, at, x, e);
 }
 
-/* Compiles the expression, or the address of it if it is a floating-point number or a 128-bit integer and
- * `number` is set. */
+/*
+ * Compiles the expression. If `number` is set, and it is a floating-point number or a 128-bit integer, its address is
+ * compiled.
+ */
 static int compile(struct gdb *g, const char *expr, bool number, const struct expr_place *at, struct expr_code *x,
 		   struct err *e)
 {

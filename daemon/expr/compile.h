@@ -22,7 +22,7 @@
 
 #define EXPR_NOT_COMPILABLE 1
 
-/* A frame of a thread, for expressions to be compiled in, as long as the program stands still. */
+/* A frame of a thread, in which expressions are compiled. Valid as long as the program does not move. */
 struct expr_place {
 	pid_t tid;
 	int frame;
@@ -30,7 +30,7 @@ struct expr_place {
 };
 
 struct expr_code {
-	struct expr_type type; /* of the expression as it was given */
+	struct expr_type type; /* the type of the expression as it was given */
 	uint8_t *code; /* agent bytecode */
 	size_t len;
 	struct expr_locals locals;

@@ -26,7 +26,8 @@
 #define HELD "(*(%T **)&(%o))" /* the pointer comes first */
 #define ATOMIC_VALUE "(*(%T *)&(%o))"
 #define OPTIONAL_VALUE "((%o)._M_payload._M_payload._M_value)"
-#define VALUELESS "((%o)._M_index+1==1<<8*sizeof((%o)._M_index))" /* a char or a short, all ones */
+/* the index is a char or a short with all bits set */
+#define VALUELESS "((%o)._M_index+1==1<<8*sizeof((%o)._M_index))"
 #define ITERATOR "__gnu_cxx::__normal_iterator<"
 #define VECTOR_FIRST "((%o)._M_impl._M_start)"
 #define VECTOR_END "((%o)._M_impl._M_finish)"
@@ -51,7 +52,7 @@
 #define BOOLS "std::vector<bool,"
 #define BITSET "std::bitset<"
 #define DEQUE_ITEM "sizeof(*(%o)._M_impl._M_start._M_cur)"
-#define DEQUE_NODE "(" DEQUE_ITEM "<512?512/" DEQUE_ITEM ":1)" /* elements of a node */
+#define DEQUE_NODE "(" DEQUE_ITEM "<512?512/" DEQUE_ITEM ":1)" /* elements in a node */
 #define DEQUE_INDEX "((%i)+((%o)._M_impl._M_start._M_cur-(%o)._M_impl._M_start._M_first))"
 
 /*
@@ -92,7 +93,7 @@ static const struct {
 	{HASHED, "size", "((%o)._M_h._M_element_count)"},
 	{HASHED, "empty", "((%o)._M_h._M_element_count==0)"},
 	{HASHED, "bucket_count", "((%o)._M_h._M_bucket_count)"},
-	/* with one node, as most have, less is read */
+	/* most deques have one node, and then less is read */
 	{DEQUE, "size",
 	 "((unsigned long)((%o)._M_impl._M_finish._M_node==(%o)._M_impl._M_start._M_node"
 	 "?(%o)._M_impl._M_finish._M_cur-(%o)._M_impl._M_start._M_cur"
@@ -178,7 +179,7 @@ static const struct {
 	{HASHED, HASH_AT, NULL, HASH_FIRST, "0", HASH_OFFSET("true")},
 };
 
-/* Of other shape than their general template: only rows of their own are for them. */
+/* Types that differ from their general template: only rows with these names apply to them. */
 static const char *const special[] = {BOOLS, "std::unique_ptr<void,"};
 
 struct speller {
@@ -188,7 +189,10 @@ struct speller {
 	bool any;
 };
 
-/* "std::vector<int, std::allocator<int> >" of an object, or of what a pointer (*points) leads to. NULL: no class. */
+/*
+ * Returns for example "std::vector<int, std::allocator<int> >" for an object, or for what a pointer (*points) leads to.
+ * NULL: it is not a class.
+ */
 static char *class_of(const struct speller *p, const char *object, bool *points)
 {
 	cleanup_free char *cmd = str_fmt("ptype/rmt %s", object), *text = NULL;
@@ -212,7 +216,7 @@ static char *class_of(const struct speller *p, const char *object, bool *points)
 	return strchr(after, '[') || strstr(after, "**") ? NULL : xstrndup(from, (size_t)(to - from));
 }
 
-/* The first of a template's arguments. */
+/* The first argument of a template. */
 static char *first_argument(const char *type)
 {
 	const char *from = strchr(type, '<') + 1, *p = from;
@@ -224,7 +228,10 @@ static char *first_argument(const char *type)
 	return xstrndup(from, (size_t)(p - from));
 }
 
-/* The type of a container's elements, of its last argument, the allocator. NULL: it has none of the library's. */
+/*
+ * The type of a container's elements, from its last argument, the allocator. NULL: the container has another allocator
+ * than the library's.
+ */
 static char *element_of(const char *type)
 {
 	const char *at = NULL;
@@ -243,7 +250,7 @@ static char *element_of(const char *type)
 		       : NULL;
 }
 
-/* Does the type's name begin in one of these ways, with a | between them? */
+/* Does the type's name begin with one of these texts? They are separated by |. */
 static bool is_one_of(const char *type, const char *begins)
 {
 	for (size_t len; *begins; begins += len + (begins[len] == '|')) {
@@ -288,8 +295,7 @@ static bool known(const char *what)
 	return false;
 }
 
-/* The bytes of a string literal, which is all that there is. -1: it is none, or has an escape that is not known here.
- */
+/* The bytes of a text that is exactly one string literal. -1: it is not, or has an escape that is not known here. */
 static int literal(const char *text, struct buf *bytes)
 {
 	static const char escapes[] = "n\nt\tr\r\\\\\"\"0\0";
@@ -310,7 +316,7 @@ static int literal(const char *text, struct buf *bytes)
 	return *p == '"' && !p[1 + strspn(p + 1, " \t")] ? 0 : -1;
 }
 
-/* The largest piece of so many bytes that is a number, and its type. */
+/* The largest number type of at most this many bytes, and its size. */
 static unsigned piece_of(size_t n, const char **type)
 {
 	static const struct {
@@ -326,8 +332,8 @@ static unsigned piece_of(size_t n, const char **type)
 }
 
 /*
- * object == "text" (or !=), without a call, and only what differs is read. In pieces of up to 8 bytes: GDB looks at all
- * of the object's expression for each, which takes long if there are templates in it.
+ * Spells out object == "text" (or !=) without a call, in a way that reads only what matters. Pieces have up to 8 bytes,
+ * since GDB looks at the whole expression of the object for each piece, which takes long if there are templates in it.
  */
 static char *compare_text(struct speller *p, const char *object, const char *with, bool equal)
 {
@@ -358,7 +364,7 @@ static char *compare_text(struct speller *p, const char *object, const char *wit
 	return buf_steal(&out);
 }
 
-/* Is text a call of this method? Then *object is (of a pointer: what it leads to) what it is called on. */
+/* Is the text a call of this method? *object: what it is called on (for a pointer, what it points to). */
 static bool is_call_of(const char *text, const char *method, char **object)
 {
 	cleanup_free char *dot = str_fmt(".%s()", method), *arrow = str_fmt("->%s()", method);
@@ -374,8 +380,8 @@ static bool is_call_of(const char *text, const char *method, char **object)
 }
 
 /*
- * What stands for the iterator c.begin(), c.end() or c.rbegin() (and those of constants): the pointer to what it is at
- * (at), or what it is compared by. NULL: no such.
+ * The replacement for the iterator c.begin(), c.end() or c.rbegin() (and cbegin etc.): with `at`, the pointer to its
+ * element, else the value by which it is compared. NULL: it is another expression.
  */
 static char *at_end(struct speller *p, const char *iterator, bool at)
 {
@@ -407,7 +413,7 @@ static char *spelled_out(void *ctx, const char *object, const char *what, bool a
 
 static const struct rewrite_ops spelling = {.member = spelled_out};
 
-/* Through pointers that are themselves objects, to what a method is called on. */
+/* The object that a method is called on may be behind pointers that are objects themselves: these are replaced, too. */
 static char *spelled_out(void *ctx, const char *object, const char *what, bool arrow, const char *index)
 {
 	struct speller *p = ctx;

@@ -23,14 +23,14 @@
 #include "trace/trace.h"
 
 #define FRAMES_MAX 64
-#define CHECKS 3 /* of what calls_still says, and of what GDB has no value for */
+#define CHECKS 3 /* how many values of calls_still are checked, and how many for which GDB has none */
 
 static bool is_unknown_symbol(const struct err *e)
 {
 	return gdb_reason_of(e) == GDB_NO_SYMBOL;
 }
 
-/* Expressions with calls. 1: they are made, or GDB must evaluate them. -1: GDB failed. */
+/* Prepares an expression with calls. 1: fred makes the calls, or GDB must evaluate it. -1: GDB failed. */
 static int try_calls(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
 	cleanup_free char *outer = NULL;
@@ -47,7 +47,7 @@ static int try_calls(struct expr *x, struct gdb *g, const struct expr_place *at,
 	return gdb_dead(g) ? -1 : 1;
 }
 
-/* What GDB will evaluate in copies, which stand in other frames. */
+/* Prepares what GDB will evaluate in copies, whose threads stand in other frames. */
 static int for_gdb(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
 	if (expr_check_casts(x->text, e) || calls_check(g, x->text, at, e) ||
@@ -59,7 +59,7 @@ static int for_gdb(struct expr *x, struct gdb *g, const struct expr_place *at, s
 	return try_calls(x, g, at, e);
 }
 
-/* The types of libc's functions, one after the other. */
+/* Compiles the expression, and adds the types of libc's functions that it needs, one after the other. */
 static int compile(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
 	for (;;) {
@@ -99,7 +99,7 @@ static int try_otherwise(struct expr *x, struct gdb *g, const struct expr_place 
 	if (text) {
 		refused = expr_compile(g, text, at, &x->x, why);
 		log_info("%s: as %s: %s", x->text, text, refused ? why->text : "compiled");
-		if (refused >= 0) { /* not compiled: GDB evaluates it, or the arguments of its calls are compiled */
+		if (refused >= 0) { /* GDB evaluates the text, or the arguments of its calls are compiled */
 			free(x->text);
 			x->text = steal_ptr(&text);
 		}
@@ -131,7 +131,7 @@ static int try_frame(struct expr *x, struct gdb *g, const struct expr_place *at,
 		x->locals = x->x.locals;
 		return 0;
 	}
-	/* GDB 13 evaluates virtual functions, but does not tell their types */
+	/* GDB 13 evaluates virtual functions, but does not know their types */
 	x->unsure = r < 0 && why.kind == ERR_USAGE && strchr(x->text, '(') && !is_unknown_symbol(&why);
 	if (r == EXPR_NOT_COMPILABLE || x->unsure)
 		return for_gdb(x, g, at, e);
@@ -139,7 +139,7 @@ static int try_frame(struct expr *x, struct gdb *g, const struct expr_place *at,
 	return why.kind == ERR_USAGE ? 2 : -1;
 }
 
-/* What the expression says of the objects that the frame's variables point to. Not knowing it is no failure. */
+/* What the expression says about objects that the frame's variables point to. Failing to find this is not an error. */
 static void find_object(struct expr *x, struct gdb *g, pid_t tid, int frame)
 {
 	struct err ignored;
@@ -260,7 +260,7 @@ static void no_frame(struct expr_value *out)
 	snprintf(out->text, sizeof(out->text), "not within its function");
 }
 
-/* The return address, too, decides whether the expression has a value. */
+/* The return address decides, too, whether the expression has a value. */
 static void add_frame_word(const struct expr *x, struct agent_result *words)
 {
 	if (!x->locals.any)
@@ -388,7 +388,7 @@ static int prepare_copy(const struct expr *x, struct gdb *g, int *frame, struct 
 	return 0;
 }
 
-/* What GDB said; r: 0, or why there is no value. */
+/* Sets the result from GDB's answer; r: 0, or why there is no value. */
 static void set_result(struct expr_value *out, int r, bool truth, const char *text, const struct err *why)
 {
 	out->truth = r == 0 ? (truth ? SEARCH_TRUE : SEARCH_FALSE) : SEARCH_ERROR;
@@ -396,7 +396,7 @@ static void set_result(struct expr_value *out, int r, bool truth, const char *te
 	snprintf(out->text, sizeof(out->text), "%.150s", r == 0 ? text : why->text);
 }
 
-/* By GDB in this frame; -1: the expression's frame is not there. */
+/* Asks GDB in this frame; -1: the expression's frame is not there. */
 static int ask_gdb(struct gdb *g, const char *what, pid_t tid, int frame, struct expr_value *out, struct err *why)
 {
 	cleanup_free char *text = NULL;
@@ -529,13 +529,13 @@ static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, stru
 	return r;
 }
 
-/* Need GDB not be asked for such a value? A call that faults has none: that does not make the first value sure. */
+/* Is such a value sure without GDB's? A call that faults has no value; that does not make the first value sure. */
 static bool is_settled(const struct expr *x, enum search_value truth)
 {
 	return x->checked || x->vain[truth == SEARCH_ERROR] >= CHECKS;
 }
 
-/* Once, GDB is asked too: if it does not say the same, the calls are left to it. */
+/* Compares the first value with GDB's: if they differ, GDB makes the calls from then on. */
 static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
 	struct expr_value by_gdb;
@@ -563,7 +563,7 @@ static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct 
 	return 0;
 }
 
-/* By running the calls in a copy, and the first times by interpreting them too: the two have to agree. */
+/* Runs the calls in a copy. The first times they are interpreted, too: both results have to agree. */
 static int eval_direct_checked(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
 	struct expr_value still;

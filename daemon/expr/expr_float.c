@@ -22,13 +22,14 @@
 
 #define REFUSED 1
 #define DEPTH_MAX 32
-#define CODE_MAX (UINT16_MAX / 8) /* of an operand: an operation has some copies of it, and jumps have two bytes */
+/* the most bytes of an operand's code: an operation has some copies of it, and a jump's distance has two bytes */
+#define CODE_MAX (UINT16_MAX / 8)
 
 struct builder {
 	struct gdb *g;
 	const struct expr_place *at;
 	int depth;
-	bool any; /* a floating-point number or a 128-bit integer was there */
+	bool any; /* a floating-point number or a 128-bit integer was found */
 };
 
 static int build(struct builder *p, const char *text, struct piece *out, struct err *e);
@@ -65,7 +66,7 @@ static void to_floating(struct piece *p, enum piece_kind as)
 	p->kind = as;
 }
 
-/* 0 or 1, by whether it is zero */
+/* Makes 0 or 1 of a number: 0 if it is zero. */
 static void to_truth(struct piece *p)
 {
 	if (piece_is_wide(p))
@@ -93,7 +94,7 @@ static void read_floating(struct builder *p, unsigned size, struct piece *out)
 	p->any = true;
 }
 
-/* What GDB compiles: an integer, or the address of a float or double. */
+/* An operand that GDB compiles: an integer, or the address of a float or double. */
 static int compiled(struct builder *p, const char *text, struct piece *out, struct err *e)
 {
 	struct expr_code x;
@@ -140,12 +141,12 @@ static bool literal(const char *text, struct piece *out)
 
 /* ---- operators ---- */
 
-#define INSIDE (-1) /* of an operand */
+#define INSIDE (-1) /* inside of an operand */
 
 static const struct operator
 {
 	const char *text;
-	int level; /* the lowest binds least */
+	int level; /* the operator with the lowest level binds least */
 }
 operators[] = {
 	{"||", 0}, {"&&", 1},	   {"==", 5},	   {"!=", 5}, {"<=", 6}, {">=", 6}, {"<<", 7},
@@ -161,7 +162,7 @@ static const struct operator* operator_at(const char *s)
 	return NULL;
 }
 
-/* After a name or number, with the sign of its exponent. */
+/* Skips a name or a number, with the sign of its exponent. */
 static const char *skip_word(const char *s)
 {
 	bool number = isdigit((unsigned char)*s) || *s == '.', hex = s[0] == '0' && (s[1] | 32) == 'x';
@@ -173,8 +174,8 @@ static const char *skip_word(const char *s)
 }
 
 /*
- * The operator that binds least, the last one of them. NULL: there is none outside of brackets, or another one than
- * those of the table, which may bind less still.
+ * Finds the operator that binds least; if there are several, the last one. NULL: there is none outside of brackets, or
+ * there is one that is not in the table, and that may bind less still.
  */
 static const char *split_at(const char *text, const struct operator** which)
 {
@@ -215,7 +216,7 @@ static const char *split_at(const char *text, const struct operator** which)
 	return s ? found : NULL;
 }
 
-/* a && b: a is left on the stack as it stands for the whole, or b takes its place. */
+/* a && b: the value of a stays on the stack as the result, or b replaces it. */
 static void connect(struct piece *out, struct piece *a, struct piece *b, bool is_or)
 {
 	size_t length;
@@ -233,7 +234,7 @@ static void connect(struct piece *out, struct piece *a, struct piece *b, bool is
 	out->kind = SIGNED;
 }
 
-/* Comparisons of <= and >= are not the opposites of > and <: with a NaN all four are false. */
+/* <= and >= are not the opposites of > and <: with a NaN all four are false. */
 static void compare(struct piece *out, const char *o, struct piece *a, struct piece *b)
 {
 	struct piece *first = *o == '>' ? b : a, *second = *o == '>' ? a : b;
@@ -288,7 +289,7 @@ static int binary(struct builder *p, const char *text, const char *at, const str
 		return 0;
 	}
 	compares = o->level == 5 || o->level == 6;
-	/* of what a cast or a comparison has made integers, only this: it needs no width */
+	/* casts and comparisons have made integers of both: then only this type is left, and needs no width */
 	if (compares && a.kind == SIGNED && b.kind == SIGNED) {
 		compare(out, o->text, &a, &b);
 		return 0;
@@ -344,7 +345,7 @@ static int cast_to(struct piece *out, const struct expr_type *t, const char *tex
 	return 0;
 }
 
-/* (TYPE)operand, where only a type can stand in front of a number. */
+/* (TYPE)operand, in a form in which only a type can stand in the brackets. */
 static int cast(struct builder *p, const char *text, const char *after, struct piece *out, struct err *e)
 {
 	cleanup_free char *as_type = str_fmt("%.*s0", (int)(after - text), text);
@@ -476,7 +477,7 @@ int expr_float_code(struct gdb *g, const char *text, const struct expr_place *at
 
 	if (!r) {
 		r = expr_type_of(g, text, at->tid, at->frame, &code->type, e);
-		if (expr_is_too_wide(r, e)) /* what else is no 128-bit integer is a comparison */
+		if (expr_is_too_wide(r, e)) /* then the value is the result of a comparison */
 			r = expr_type_of(g, cast ? cast : "1 == 1", at->tid, at->frame, &code->type, e);
 	}
 	if (!r)

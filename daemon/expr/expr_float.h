@@ -25,7 +25,7 @@ int expr_float_compile(struct gdb *g, const char *text, const struct expr_place 
 /* The same with the type of the value. */
 int expr_float_code(struct gdb *g, const char *text, const struct expr_place *at, struct expr_code *code,
 		    struct err *e);
-/* GDB has refused it since it does not compute with 128-bit integers. r: as expr_compile. */
+/* Has GDB refused the expression since it does not compute with 128-bit integers? r: as expr_compile. */
 bool expr_is_too_wide(int r, const struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libc_calls.c: see libc_calls.h. The functions that an expression may well call: they look, and change nothing. */
+/* libc_calls.c: see libc_calls.h. Functions that an expression may call: they change nothing. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "expr/text.h"
 #include "gdb/refusal.h"
 
-/* Each list begins and ends with a blank. */
+/* Each list begins and ends with a blank, as do the names in it. */
 static const struct {
 	const char *type, *names;
 } returns[] = {
@@ -34,7 +34,7 @@ static const struct {
 	{"float", " fabsf sqrtf floorf ceilf roundf fmodf powf expf logf fminf fmaxf "},
 };
 
-/* What programs know from headers, and GDB only from -g3. */
+/* Macros, which programs know from headers, and GDB only with -g3. */
 static const struct {
 	const char *name, *value;
 } constants[] = {
@@ -102,7 +102,7 @@ static char *cast_calls(const char *expr, const char *name, size_t len, const ch
 			p += len;
 			continue;
 		}
-		/* the arguments may have such calls too: only the front is done here */
+		/* the arguments may contain such calls, too: only the text before them is finished here */
 		buf_add(&out, from, (size_t)(p - from));
 		buf_addf(&out, "((%s)", type);
 		cleanup_free char *call = xstrndup(p + len, (size_t)(end - p) - len);
@@ -119,7 +119,7 @@ static char *cast_calls(const char *expr, const char *name, size_t len, const ch
 	return buf_steal(&out);
 }
 
-/* p->name, s.name or scope::name: not the name itself. */
+/* In p->name, s.name or scope::name, it is not the name itself. */
 static bool is_qualified(const char *expr, const char *name)
 {
 	while (name > expr && isspace((unsigned char)name[-1]))
@@ -128,7 +128,7 @@ static bool is_qualified(const char *expr, const char *name)
 	       (name[-1] == '.' || (name - expr > 1 && (!memcmp(name - 2, "->", 2) || !memcmp(name - 2, "::", 2))));
 }
 
-/* Each name that stands for itself, outside of quotes. */
+/* Replaces each use of the name that is not in quotes, and is not a part of something else. */
 static char *replace_name(const char *expr, const char *name, const char *value)
 {
 	cleanup_buf struct buf out = {0};
@@ -171,7 +171,7 @@ static char *variable(const char *expr, const char *name)
 		if (!lists(variables[i].names, name, strlen(name)))
 			continue;
 		typed = str_fmt("(*(%s *)&%s)", variables[i].type, name);
-		/* said already, and still refused */
+		/* it has the cast already, and was refused again */
 		return strstr(expr, typed) ? NULL : replace_name(expr, name, typed);
 	}
 	return NULL;

@@ -52,7 +52,7 @@ static void add_unset(struct expr_locals *l, uint64_t lo, uint64_t hi)
 		l->unset[l->unset_n++] = (struct expr_range){lo, hi};
 }
 
-/* Whether the symbol needs a frame: then its code and its unset ranges are taken over. */
+/* Does the symbol need a frame? Then its function's code and its unset ranges are copied. */
 static bool take(const char *text, struct expr_locals *l)
 {
 	bool any = false;
@@ -75,7 +75,7 @@ static bool contains(const struct expr_range *r, uint64_t pc)
 	return pc >= r->lo && pc < r->hi;
 }
 
-/* Where the frame stands now, the expression is taken at its word. */
+/* In the frame's present place the variables are taken as declared, since the user names them there. */
 static void drop_ranges_at(struct expr_locals *l, uint64_t pc)
 {
 	unsigned n = 0;
@@ -111,7 +111,7 @@ static int find_cfa(struct gdb *g, pid_t tid, int frame, uint64_t *cfa)
 	return 0;
 }
 
-/* Of the outermost frame on the stack that the thread now runs on. 0: it is too far out. */
+/* The address of the outermost frame on the stack that the thread runs on. 0: it is too far out. */
 static uint64_t stack_top(struct gdb *g, pid_t tid, int frame)
 {
 	static const char ask[] = "python exec(\"f, n = gdb.selected_frame(), 0\\n"
@@ -168,7 +168,7 @@ static bool is_on_stack(pid_t tid, uint64_t sp, uint64_t addr)
 	return maps_find(tid, sp, &m) && addr >= sp && addr < m.hi;
 }
 
-/* Of the frames (lo, hi], of which hi reaches beyond addr: the innermost that does. */
+/* Among the frames (lo, hi], of which hi reaches beyond addr: the innermost one that reaches beyond it. */
 static int bisect_frames(struct gdb *g, pid_t tid, int lo, int hi, uint64_t addr)
 {
 	uint64_t cfa;
@@ -186,7 +186,7 @@ static int bisect_frames(struct gdb *g, pid_t tid, int lo, int hi, uint64_t addr
 	return hi;
 }
 
-/* The innermost frame, from `frame` on, whose part of the stack reaches beyond addr; -1: none. A stack may be deep. */
+/* From `frame` on, the innermost frame that reaches beyond addr; -1: none. A stack may be deep. */
 static int frame_of(struct gdb *g, pid_t tid, int frame, uint64_t addr)
 {
 	int lo = frame - 1, step = 1;
@@ -199,7 +199,7 @@ static int frame_of(struct gdb *g, pid_t tid, int frame, uint64_t addr)
 				return bisect_frames(g, tid, lo, lo + step, addr);
 			lo += step;
 		} else {
-			grows = false; /* there is no such frame: the last ones in smaller steps */
+			grows = false; /* there is no such frame: continues in smaller steps */
 		}
 		step = grows ? step * 2 : step / 2;
 	}
@@ -241,7 +241,7 @@ int expr_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct
 	return !l->any;
 }
 
-/* A frame's name comes without parameters. */
+/* Has the frame this function? GDB gives a frame's name without parameters. */
 static bool is_named(const struct gdb_frame *f, const char *func)
 {
 	size_t n = f->func ? strlen(f->func) : 0;
@@ -249,7 +249,7 @@ static bool is_named(const struct gdb_frame *f, const char *func)
 	return n && !strncmp(func, f->func, n) && (!func[n] || func[n] == '(');
 }
 
-/* Inlined functions share the frame of the one they are in: the function's name tells. */
+/* Inlined functions are in one frame, and are told apart by their names. */
 int expr_locals_frame(struct gdb *g, pid_t tid, const struct expr_locals *l)
 {
 	struct gdb_frame *frames;
@@ -276,10 +276,11 @@ pid_t expr_locals_tid(const struct expr_locals *l, pid_t pid)
 
 /* ---- is it there? ---- */
 
-#define TOP_SLACK 1024 /* of frames that GDB does not show, in which libc calls main or a thread's function */
-#define PUSHED_MAX 16 /* words that a call may put between the frame and its return address */
+/* room for frames that GDB does not show, in which libc calls main or a thread's function */
+#define TOP_SLACK 1024
+#define PUSHED_MAX 16 /* how many words a call may put between the frame and its return address */
 
-/* Stack pointer and PC of a thread that is not running. False: there is no such thread. */
+/* The stack pointer and PC of a thread that is not running. false: there is no such thread. */
 static bool where(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc)
 {
 	cleanup_fclose FILE *f = NULL;
@@ -304,7 +305,7 @@ static bool same_mapping(pid_t pid, uint64_t a, uint64_t b)
 	return maps_find(pid, a, &m) && mapping_has(&m, b);
 }
 
-/* Where the frame goes on, by the return address of what it has called; 0: not to be seen. */
+/* Where the frame continues, from the return address of the function that it has called; 0: not found. */
 static uint64_t resumes(const struct expr_locals *l, pid_t pid)
 {
 	uint64_t word[PUSHED_MAX];
@@ -325,7 +326,10 @@ static bool is_unset(const struct expr_locals *l, uint64_t pc)
 	return false;
 }
 
-/* Beyond it is another stack, of a coroutine or a signal handler, that the program has put into the same mapping. */
+/*
+ * What is beyond the top is another stack, of a coroutine or a signal handler, which the program has put into the same
+ * mapping.
+ */
 static bool is_below_top(const struct expr_locals *l, uint64_t sp)
 {
 	return !l->top || sp < l->top + TOP_SLACK;

@@ -15,27 +15,27 @@ struct expr_range {
 };
 
 struct expr_locals {
-	bool any; /* some variable of a frame is used; else nothing below is filled */
+	bool any; /* a variable of a frame is used; else nothing below is set */
 	pid_t tid; /* the frame's thread, in the process where it was found */
-	uint32_t thread; /* of the timeline, 0: none: its TID in another process may be another one */
-	uint64_t cfa; /* the stack pointer before the call of the function: names the frame */
-	uint64_t sp; /* and inside of it */
-	uint64_t top; /* where the thread's stack begins, about; 0: unknown */
+	uint32_t thread; /* its number on the timeline; 0: none. (In another process its TID may differ.) */
+	uint64_t cfa; /* the stack pointer before the call of the function: it identifies the frame */
+	uint64_t sp; /* the stack pointer inside of the function */
+	uint64_t top; /* roughly where the thread's stack begins; 0: unknown */
 	uint64_t ret; /* the return address, which lies below cfa */
 	struct expr_range code; /* of the function */
-	char func[128]; /* its name, cut off */
-	/* Where in it a variable is not declared yet. */
+	char func[128]; /* the function's name, perhaps cut off */
+	/* Ranges of the function in which a variable is not declared yet. */
 	struct expr_range unset[EXPR_UNSET_MAX];
 	unsigned unset_n;
 };
 
 /*
- * If name is a variable of this frame (in memory, in a register or gone), adds its description. 1: it
- * is none. 0: done. -1: GDB failed.
+ * If the name is a variable of this frame (in memory, in a register or optimized out), adds its description. 1: it is
+ * not. 0: done. -1: GDB failed.
  */
 int expr_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct expr_locals *l, struct err *e);
 
-/* A frame itself. 0, or -1: GDB cannot tell. */
+/* Describes the frame itself. 0, or -1: GDB cannot tell. */
 int expr_locals_frame_at(struct gdb *g, pid_t tid, int frame, struct expr_locals *l);
 /* If addr lies in this frame or a caller's, as an object does whose method runs: adds that frame. 1: it does not. */
 int expr_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct expr_locals *l);

@@ -13,8 +13,9 @@
 #define FIRST_MS 4000
 #define LATER_MIN_MS 250
 #define LATER_TIMES 10
-#define OVERRUNS_MS 12000 /* all calls that did not return, in one command */
-#define SLOW_MS 45000 /* all that took longer than LATER_MIN_MS, whether they returned or not */
+#define OVERRUNS_MS 12000 /* for all calls of one command that did not return */
+/* for all calls that took longer than LATER_MIN_MS, whether they returned or not */
+#define SLOW_MS 45000
 
 struct expr_patience {
 	unsigned users;

@@ -30,7 +30,7 @@ int patience_took(struct expr_patience *p, uint64_t ns, const char *what, struct
  * not counted.
  */
 int patience_overrun(struct expr_patience *p, int limit_ms, const char *what, const char *why, struct err *e);
-/* Calls these, as *v, the value of x, tells. */
+/* Calls the above functions, as *v, the value of x, requires. */
 int patience_note(const struct expr *x, int limit_ms, uint64_t ns, const struct expr_value *v, struct err *e);
 
 #endif

@@ -88,7 +88,7 @@ void piece_to_nonzero(struct piece *p)
 	p->kind = UNSIGNED;
 }
 
-/* Of all four words. */
+/* An operation on all four words. */
 static void of_both(struct buf *out, const struct piece *a, const struct piece *b, enum agent_op o)
 {
 	code_append(out, &a->code);
@@ -126,7 +126,7 @@ static void compare(struct piece *out, const char *o, const struct piece *a, con
 			code_op(&out->code, AGENT_log_not);
 		return;
 	}
-	/* a <= b: not b < a */
+	/* a <= b is not (b < a) */
 	if (str_eq(o, "<") || str_eq(o, ">="))
 		of_both(&out->code, a, b, less);
 	else
@@ -141,7 +141,7 @@ void piece_not(struct piece *p)
 	code_op(&p->high, AGENT_bit_not);
 }
 
-/* The type is the left one's. */
+/* The result has the type of the left operand. */
 static void shift(struct piece *out, bool left, struct piece *a, struct piece *b)
 {
 	bool is_signed = a->kind == WIDE_SIGNED;

@@ -11,11 +11,11 @@
 
 enum piece_kind { SIGNED, UNSIGNED, POINTER, FLOAT, DOUBLE, WIDE_SIGNED, WIDE_UNSIGNED };
 
-/* Bytecode that leaves one slot, without its `end`; high: of a wide one, other bytecode, for the high word. */
+/* Bytecode that leaves one slot, without its `end`; high: the same for the high word of a wide number. */
 struct piece {
 	struct buf code, high;
 	enum piece_kind kind;
-	char *cast; /* "(TYPE)0", where it is a cast to that; else NULL */
+	char *cast; /* "(TYPE)0" if it is a cast to that type; else NULL */
 };
 
 void piece_fini(struct piece *p);
@@ -26,20 +26,23 @@ bool piece_is_wide(const struct piece *p);
 
 void code_op(struct buf *code, enum agent_op o);
 void code_op_with(struct buf *code, enum agent_op o, uint64_t operand, unsigned bytes);
-/* After what is there: the targets of jumps move along. */
+/* Appends code, and adjusts the targets of its jumps. */
 void code_append(struct buf *code, const struct buf *more);
 
-/* The code is the address of a 128-bit integer: it becomes that. */
+/* The code computes the address of a 128-bit integer: now it computes that integer. */
 void piece_read_wide(struct piece *p, bool is_signed);
-/* An integer, of whatever width, becomes a wide one. */
+/* Makes an integer of any width a wide one. */
 void piece_to_wide(struct piece *p, enum piece_kind as);
-/* A wide one becomes one of 64 bits, of which some may be cut off after that. */
+/* Makes a wide integer one of 64 bits; a later cast may cut off more. */
 void piece_to_narrow(struct piece *p);
-/* A wide one becomes a narrow one that is zero if, and only if, that is. */
+/* Makes a wide integer a narrow one that is zero exactly if the wide one is. */
 void piece_to_nonzero(struct piece *p);
-/* Each bit of a wide one becomes the other. */
+/* Inverts each bit of a wide integer. */
 void piece_not(struct piece *p);
-/* Of two integers, one of them wide: one of == != < > <= >= + - * / % & | ^; << and >>, whose left one is wide. */
+/*
+ * Computes with two integers, at least one of them wide: == != < > <= >= + - * / % & | ^; or << and >> with a wide left
+ * operand.
+ */
 void piece_compute_wide(struct piece *out, const char *operator, struct piece * a, struct piece *b);
 
 #endif

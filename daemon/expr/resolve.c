@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolve.c: rewrite.h with GDB's answers: what the names in an expression are, seen from a thread and a frame.
+ * resolve.c: implements rewrite.h with GDB's answers about the names in an expression, in the scope of a thread's
+ * frame.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -22,10 +23,10 @@ struct resolver {
 	struct expr_locals *locals;
 	struct err *e;
 	bool pointer; /* resolve_value: one of the variables was a pointer */
-	bool scoped; /* resolve_absolute: a name had to stay that means this in this frame only */
+	bool scoped; /* resolve_absolute: a name had to stay, which has its meaning only in this frame */
 };
 
-/* What GDB prints for a console command, without "type = " and the line end; NULL: it refused. */
+/* What GDB prints for a console command, without "type = " and the line end; NULL: GDB refused. */
 static char *ask(const struct resolver *p, const char *command, const char *operand)
 {
 	cleanup_free char *cmd = str_fmt("%s%s", command, operand), *text = NULL;
@@ -37,7 +38,7 @@ static char *ask(const struct resolver *p, const char *command, const char *oper
 	return xstrdup(str_starts(text, "type = ") ? text + 7 : text);
 }
 
-/* Enumerations and truth values; "!" takes no bool in GDB 13. */
+/* Enumerations and truth values need a cast; GDB 13's "!" does not take a bool. */
 static bool ask_cast(void *ctx, const char *operand)
 {
 	cleanup_free char *type = ask(ctx, "ptype/r ", operand);
@@ -57,14 +58,14 @@ static int ask_number(const struct resolver *p, const char *prefix, const char *
 	return str_u64(text, 10, 1, UINT64_MAX, value);
 }
 
-/* An object on the stack, or a member of one by its name alone. */
+/* Notes an object on the stack, or an object there one of whose members was used by its name alone. */
 static void note_owner(const struct resolver *p, uint64_t addr)
 {
 	if (!p->locals->any)
 		expr_locals_owner(p->g, p->tid, p->frame, addr, p->locals);
 }
 
-/* `this` is no variable to GDB: it has no address, and never changes. */
+/* To GDB, `this` is not a variable: it has no address, and never changes. */
 static enum rewrite_answer resolve_this(const struct resolver *p, char **by)
 {
 	cleanup_free char *type = ask(p, "whatis/r ", "this");
@@ -77,7 +78,9 @@ static enum rewrite_answer resolve_this(const struct resolver *p, char **by)
 	return REWRITE_REPLACE;
 }
 
-/* What GDB says of where a variable is. Of one with empty pieces, GDB 13 says an error in the middle: it is taken, too.
+/*
+ * What GDB says about the place of a variable. If pieces of it are missing, GDB 13 prints an error in the middle, which
+ * is taken as part of the text.
  */
 static char *where_is(const struct resolver *p, const char *name)
 {
@@ -118,7 +121,7 @@ static enum rewrite_answer resolve_function(const struct resolver *p, const char
 	return REWRITE_REPLACE;
 }
 
-/* 'a': GDB compiles no character constants. ('file.c'::x looks alike, but has an address.) */
+/* 'a': GDB does not compile character constants. ('file.c'::x looks similar, but has an address.) */
 static enum rewrite_answer resolve_character(const struct resolver *p, const char *name, char **by)
 {
 	cleanup_free char *type = ask(p, "whatis/r ", name), *expr = str_fmt("(long)%s", name);
@@ -182,7 +185,7 @@ static bool is_function(const char *type)
 	return strstr(type, "(*)(") || str_starts(type, "<text");
 }
 
-/* GDB's death shows at the next question. */
+/* If GDB has died, the next question shows it. */
 static void note_local(const struct resolver *p, const char *name)
 {
 	struct err ignored;
@@ -199,7 +202,7 @@ static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 	if (!strcmp(name, "this"))
 		return resolve_this(p, by);
 	if (!strcmp(name, "bool") || !strcmp(name, "_Bool")) {
-		/* Compiled to a cut to 8 bits. */
+		/* the compiler would cut it to 8 bits */
 		err_set(p->e, ERR_NOT_FOUND, "a cast to bool");
 		return REWRITE_REFUSE;
 	}
@@ -217,7 +220,7 @@ static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 	return resolve_variable(p, name, type, addr, by);
 }
 
-/* As resolve, for print: functions and constants may stay. */
+/* As resolve, for `print`: functions and constants may stay. */
 static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **by)
 {
 	struct resolver *p = ctx;
@@ -241,7 +244,7 @@ static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **
 	return a == REWRITE_REFUSE ? REWRITE_KEEP : a;
 }
 
-/* A struct, union or array. GDB 13 casts a struct to a number: its first member. */
+/* Is it a struct, union or array? (GDB 13 casts a struct to a number by its first member.) */
 static bool is_made_of_members(const struct resolver *p, const char *name)
 {
 	cleanup_free char *type = ask(p, "whatis/r ", name), *first = NULL;
@@ -296,7 +299,7 @@ int expr_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const ch
 	return rewrite(&of, &ops, expr, out);
 }
 
-/* For GDB in any frame: 1 also when a name means this in this frame only. */
+/* Rewrites for GDB in any frame: 1 also if a name has its meaning only in this frame. */
 static int rewrite_for_any_frame(struct resolver *of, const struct rewrite_ops *ops, const char *expr, char **out)
 {
 	int r = rewrite(of, ops, expr, out);
@@ -336,7 +339,7 @@ static int number_of(const struct resolver *p, uint64_t *value, const char *form
 	return ask_number(p, "", expr, value);
 }
 
-/* Its distance from the beginning of `of`. -1: it has none. No object is needed, if its type has a name of its own. */
+/* The member's distance from the beginning of `of`. -1: it has none. If the type has a name, no object is needed. */
 static int distance(const struct resolver *p, const char *of, const char *type, const char *member, uint64_t *out)
 {
 	static const char format[] = "(unsigned long)&%s.%s-(unsigned long)&%s";
@@ -346,7 +349,7 @@ static int distance(const struct resolver *p, const char *of, const char *type, 
 	if (number_of(p, &size, "%s(%s)%s", "sizeof", of, "") ||
 	    (number_of(p, out, format, none, member, none) && number_of(p, out, format, one, member, one)))
 		return -1;
-	return *out < size ? 0 : -1; /* else it is static, or a reference */
+	return *out < size ? 0 : -1; /* else the member is static, or a reference */
 }
 
 /*
@@ -397,7 +400,7 @@ static char *in_hex(const char *text)
 	return out;
 }
 
-/* Is the member a bit field? -1: that is not known. */
+/* Is the member a bit field? -1: not known. */
 static int find_bits(const struct resolver *p, const char *of, const char *type, const char *member, struct bits *b)
 {
 	cleanup_free char *none = str_fmt("(*(%s *)0)", type), *one = in_hex(of), *other = in_hex(none), *cmd = NULL;
@@ -414,7 +417,10 @@ static int find_bits(const struct resolver *p, const char *of, const char *type,
 	return str_starts(text, "whole") ? 0 : -1;
 }
 
-/* The bits of an object as a number of this type, of a word that lies in the object. NULL: no word has them all. */
+/*
+ * The bits of an object as a number of this type, taken from a word that lies in the object. NULL: no word contains
+ * them all.
+ */
 static char *bits_of(const char *address, const char *type, const struct bits *b)
 {
 	static const char *const words[] = {"unsigned char", "unsigned short", "unsigned int", "unsigned long"};
@@ -464,7 +470,7 @@ int expr_place_members(struct gdb *g, const char *expr, pid_t tid, int frame, ch
 	return rewrite(&of, &ops, expr, out);
 }
 
-/* A structure of which the compiler keeps pieces in registers. */
+/* Is it a structure of which the compiler keeps pieces in registers? */
 static bool is_split(const struct resolver *p, const char *name)
 {
 	cleanup_free char *where = name[strspn(name, NAME_CHARS)] ? NULL : where_is(p, name);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite.c: finds the operands of an expression: `*` and `&` in front, a name, number or group, then
- * [..], (..), .name and ->name. Everything between operands is copied. GDB compiles the result or
- * not: a wrong guess here costs a refusal, never a wrong value, since only addresses of names and casts
- * to long of whole operands are put in.
+ * rewrite.c: finds the operands of an expression: `*` and `&` in front, a name, number or group, then [..], (..), .name
+ * and ->name. Everything between operands is copied. GDB may refuse to compile the result; but a wrong guess here never
+ * leads to a wrong value, since only addresses of names, and casts to long of whole operands, are put in.
  */
 #include <ctype.h>
 #include <string.h>
@@ -20,7 +19,7 @@ struct scan {
 	const struct rewrite_ops *ops;
 	void *ctx;
 	int depth;
-	int calls; /* argument lists around here */
+	int calls; /* how many argument lists the current place is in */
 	bool failed;
 };
 
@@ -35,7 +34,7 @@ static void skip_blanks(struct scan *s)
 		s->p++;
 }
 
-/* Moves after a quoted text. */
+/* Moves behind a quoted text. */
 static void skip_quoted(struct scan *s)
 {
 	const char *after = text_after_quote(s->p);
@@ -44,7 +43,7 @@ static void skip_quoted(struct scan *s)
 	s->p = after ? after : s->p + strlen(s->p);
 }
 
-/* A name with its scopes: a, N::C::m, 'file.c'::v, ::g. Or a character constant, which looks alike. */
+/* Moves behind a name with its scopes (a, N::C::m, 'file.c'::v, ::g), or a character constant, which looks similar. */
 static void skip_name(struct scan *s)
 {
 	for (;;) {
@@ -62,7 +61,7 @@ static void skip_name(struct scan *s)
 
 static void expression(struct scan *s, char stop, struct buf *out);
 
-/* A bracketed part with its brackets, rewritten inside. */
+/* Copies a bracketed part with its brackets; its inside is rewritten. */
 static void group(struct scan *s, char close, struct buf *out)
 {
 	if (++s->depth > MAX_DEPTH) {
@@ -78,7 +77,7 @@ static void group(struct scan *s, char close, struct buf *out)
 	s->depth--;
 }
 
-/* Puts what stands for the object from there on and `what` after it; false: it stays. */
+/* Replaces the object in out from `from` on, and `what` after it; false: there is no replacement. */
 static bool replaced(struct scan *s, struct buf *out, size_t from, const char *what, bool arrow, const char *index)
 {
 	cleanup_free char *object = NULL, *by = NULL;
@@ -107,7 +106,10 @@ static void subscript(struct scan *s, struct buf *out, size_t from)
 		buf_add(out, buf_str(&part), part.len);
 }
 
-/* What was selected of the object that ends in out at *base: one that stands for both is an object of its own. */
+/*
+ * Handles a member of the object that ends in out at *base. If object and member are replaced together, the result is a
+ * new object.
+ */
 static void place_member(struct scan *s, struct buf *out, size_t from, size_t *base)
 {
 	cleanup_free char *object = NULL, *path = NULL, *by = NULL;
@@ -145,7 +147,7 @@ static void selected(struct scan *s, struct buf *out, size_t from, size_t *base)
 			return;
 		}
 	}
-	/* .at(i) is [i] with a check, and so is .test(i) of bits */
+	/* .at(i) is [i] with a check; so is .test(i) of a bitset */
 	if (!arrow && *after == '(' && (!strcmp(name, "at") || !strcmp(name, "test"))) {
 		cleanup_buf struct buf part = {0};
 		cleanup_free char *index = NULL;
@@ -161,7 +163,7 @@ static void selected(struct scan *s, struct buf *out, size_t from, size_t *base)
 		buf_add(out, buf_str(&part), part.len);
 		return;
 	}
-	/* an object that acts as a pointer becomes one; then its target may be what has the method */
+	/* an object that acts as a pointer is replaced by one; then the object it points to may have the method */
 	if (arrow && replaced(s, out, from, "->", false, NULL) && *after == ')' &&
 	    replaced(s, out, from, name, arrow, NULL)) {
 		s->p = after + 1;
@@ -173,7 +175,7 @@ static void selected(struct scan *s, struct buf *out, size_t from, size_t *base)
 	place_member(s, out, from, base);
 }
 
-/* [..], (..), .name, ->name; what they are after begins in out at `from`. */
+/* Handles [..], (..), .name, ->name; the operand before them begins in out at `from`. */
 static void postfix(struct scan *s, struct buf *out, size_t from)
 {
 	size_t base = out->len;
@@ -201,7 +203,7 @@ static void postfix(struct scan *s, struct buf *out, size_t from)
 	}
 }
 
-/* In (T *): the name of a type. */
+/* In (T *) the name is that of a type. */
 static bool is_pointed_to(const char *after)
 {
 	const char *p = after + strspn(after, " \t");
@@ -257,7 +259,7 @@ static void primary(struct scan *s, struct buf *out)
 	}
 }
 
-/* Is ++ or -- in front of the operand, the end of out, or after it? */
+/* Is there ++ or -- before the operand (at the end of out) or after it? */
 static bool is_stepped(const struct scan *s, const struct buf *out)
 {
 	const char *after = s->p + strspn(s->p, " \t");
@@ -269,7 +271,10 @@ static bool is_stepped(const struct scan *s, const struct buf *out)
 	       (n > 1 && strchr("+-", buf_str(out)[n - 1]) && buf_str(out)[n - 2] == buf_str(out)[n - 1]);
 }
 
-/* An object that acts as a value becomes it, where the value is what is wanted: alone, it is to be shown as it is. */
+/*
+ * Replaces an object that acts as a value by that value, if the value is needed. (If the object is the whole
+ * expression, it is shown as it is.)
+ */
 static void as_value(struct scan *s, struct buf *text, size_t from, const struct buf *out)
 {
 	bool alone = !s->depth && !out->len && !from && !s->p[strspn(s->p, " \t")];
@@ -328,7 +333,7 @@ static bool starts_operand(const char *p)
 	return *p && (name_start(*p) || isdigit((unsigned char)*p) || strchr("(\"'*&", *p) || str_starts(p, "::"));
 }
 
-/* left == right, of which out holds `LEFT OP RIGHT` from `left` on, as what stands for it. */
+/* Handles left == right: out contains `LEFT OP RIGHT` from `left` on. */
 static void compared(struct scan *s, struct buf *out, size_t left, size_t op, size_t right)
 {
 	cleanup_free char *object = NULL, *other = NULL, *by = NULL;
@@ -344,11 +349,11 @@ static void compared(struct scan *s, struct buf *out, size_t left, size_t op, si
 	buf_add_str(out, by);
 }
 
-/* Operands and what is between them, up to (not including) stop or the end. */
+/* Copies operands and what is between them, up to `stop` (which is not copied) or the end. */
 static void expression(struct scan *s, char stop, struct buf *out)
 {
 	bool has_left_operand = false;
-	size_t last = 0, op = 0; /* in out: the last operand, and the == or != after it (0: none) */
+	size_t last = 0, op = 0; /* positions in out: of the last operand, and of == or != after it (0: none) */
 
 	while (*s->p && *s->p != stop && !s->failed) {
 		const char *before = s->p;
@@ -377,7 +382,10 @@ static void expression(struct scan *s, char stop, struct buf *out)
 				op = out->len;
 				buf_add_char(out, *s->p++);
 			} else if (str_starts(s->p, "&&")) {
-				/* one operator, else its second half would look like an address-of. */
+				/*
+				 * both characters of an operator, since the second one alone would look like an
+				 * address-of
+				 */
 				buf_add_char(out, *s->p++);
 			}
 			buf_add_char(out, *s->p++);

@@ -17,11 +17,11 @@ enum rewrite_answer {
 	REWRITE_REFUSE, /* a variable that is not in memory */
 };
 
-/* What rewriting asks about the pieces of an expression. What is NULL is not asked: the piece stays. */
+/* Questions about the parts of an expression. If a function is NULL, the part stays as it is. */
 struct rewrite_ops {
-	/* What stands for this name; with REWRITE_REPLACE *by is the text, owned by the caller. */
+	/* The replacement for this name; with REWRITE_REPLACE, *by is the text, owned by the caller. */
 	enum rewrite_answer (*resolve)(void *ctx, const char *name, char **by);
-	/* Whether the agent compiler needs this operand cast to long. */
+	/* Must this operand be cast to long for the agent compiler? */
 	bool (*needs_cast)(void *ctx, const char *operand);
 	/*
 	 * What stands for object.what(), object->what() (arrow), object[index], object.at(index) or object.test(index)
@@ -30,9 +30,9 @@ struct rewrite_ops {
 	 * NULL: it may stay.
 	 */
 	char *(*member)(void *ctx, const char *object, const char *what, bool arrow, const char *index);
-	/* As resolve, of a name whose address is taken; NULL: as others. */
+	/* As resolve, for a name whose address is taken; NULL: as for other names. */
 	enum rewrite_answer (*resolve_addressed)(void *ctx, const char *name, char **by);
-	/* What stands for object.member (path: ".member", or ".outer.inner") or object->member: as member. */
+	/* The replacement for object.member (path: ".member", or ".outer.inner") or object->member: as member. */
 	char *(*member_at)(void *ctx, const char *object, const char *path);
 };
 
@@ -57,22 +57,22 @@ int expr_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const ch
 int expr_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct expr_locals *locals,
 			  struct err *e);
 /*
- * The same, and the frame's own variables become the values that they have now: what it says of memory then holds in
- * any frame and at any time. *pointer: one of them is a pointer, so that there is an object to look at. 1: one of them
- * is neither a number nor an address.
+ * The same, but the frame's own variables become the values that they have now: then the expression describes the same
+ * memory in any frame and at any time. *pointer: one of them is a pointer, so there is an object to look at. 1: one of
+ * them is neither a number nor an address.
  */
 int expr_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer,
 			struct err *e);
 
 /*
- * With members as objects at their distance from the one that they are of: GDB's agent compiler does not find those of
- * structs and unions without a name. A bit field
- * becomes bits of a word. What has no type with a name stays. Returns as expr_rewrite.
+ * Replaces members by objects at their distances from the object that they belong to, since GDB's agent compiler does
+ * not find members of structs and unions without a name. A bit field becomes bits of a word. A member whose type has no
+ * name stays. Returns as expr_rewrite.
  */
 int expr_place_members(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
 /*
- * For GDB 13, which fails (an internal error) when it computes with a member of a structure that the compiler has split
- * up into registers: with members of copies of such structures. Returns as expr_rewrite.
+ * GDB 13 fails (an internal error) when it computes with a member of a structure that the compiler has split up into
+ * registers. So members of copies of such structures are used. Returns as expr_rewrite.
  */
 int expr_copy_split(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
 

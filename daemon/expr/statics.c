@@ -34,7 +34,7 @@
 	"        seen.add((b.start, b.end))\\n"                                                                        \
 	"        b = b.superblock\\n"
 
-/* (*(TYPE)ADDRESS); NULL: there is no such variable, or this GDB cannot tell. */
+/* Returns (*(TYPE)ADDRESS); NULL: there is no such variable, or this GDB cannot tell. */
 static char *find_static(struct gdb *g, const char *function, const char *variable)
 {
 	cleanup_free char *f = gdb_python_text(function), *v = gdb_python_text(variable);
@@ -52,7 +52,7 @@ static char *find_static(struct gdb *g, const char *function, const char *variab
 	return str_fmt("(*(%s)0x%llx)", out, addr);
 }
 
-/* After "<int>" where a scope follows, so that it is no comparison; else p. */
+/* Moves behind "<int>" if a scope follows, so that it is not a comparison; else returns p. */
 static const char *after_template(const char *p)
 {
 	const char *end = p;
@@ -67,7 +67,7 @@ static const char *after_template(const char *p)
 	return str_starts(end, "::") || *end == '(' ? end : p;
 }
 
-/* After a name with its scopes, "a::f<int>(int)::x", at p; *last: its last "::", NULL without one. */
+/* Moves behind a name with its scopes, "a::f<int>(int)::x", at p; *last: its last "::", or NULL. */
 static const char *after_scoped(const char *p, const char **last)
 {
 	*last = NULL;
@@ -88,7 +88,7 @@ static const char *after_scoped(const char *p, const char **last)
 	}
 }
 
-/* Without the types of its arguments, which decide about no static variable's name. */
+/* The function's name without its argument types, which are not part of a static variable's name. */
 static char *function_name(const char *from, const char *to)
 {
 	char *name = xstrndup(from, (size_t)(to - from));

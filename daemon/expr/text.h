@@ -9,9 +9,9 @@
 bool text_is_name(char c);
 /* " or ' */
 bool text_is_quote(char c);
-/* After the text in quotes at s; NULL: it is not closed. */
+/* Behind the quoted text at s; NULL: it is not closed. */
 const char *text_after_quote(const char *s);
-/* After what closes the ( or [ or quote at s, whatever is quoted in between; NULL: it is not closed. */
+/* Behind the bracket or quote that closes the one at s, whatever is quoted in between; NULL: it is not closed. */
 const char *text_after_group(const char *s);
 
 #endif

@@ -41,7 +41,7 @@ static bool has_word(const char *s, const char *word)
 	return false;
 }
 
-/* Skips what may stand before a type. */
+/* Skips the qualifiers that may precede a type. */
 static const char *skip_qualifiers(const char *s)
 {
 	for (;;) {
@@ -54,7 +54,7 @@ static const char *skip_qualifiers(const char *s)
 	}
 }
 
-/* Of a name without declarators: "unsigned long", "bool", "long double". */
+/* Classifies a name without declarators: "unsigned long", "bool", "long double". */
 static void classify_base(struct expr_type *t, const char *d)
 {
 	t->is_signed = !has_word(d, "unsigned");
@@ -77,7 +77,7 @@ static void classify_base(struct expr_type *t, const char *d)
 static void classify_tagged(struct expr_type *t, const char *d)
 {
 	t->kind = str_starts(d, "enum") ? EXPR_TYPE_ENUM : EXPR_TYPE_AGGREGATE;
-	/* GDB prints enumerators without a value when they go on from the one before. */
+	/* GDB prints an enumerator without its value if that is one more than the one before */
 	t->is_signed = t->kind == EXPR_TYPE_ENUM && strstr(d, "= -");
 }
 
@@ -181,7 +181,7 @@ int expr_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct e
 	return 0;
 }
 
-/* The enumerator of this value, from a definition "enum x : int {A, B = 5, C}". NULL: none has it. */
+/* The enumerator with this value, from a definition "enum x : int {A, B = 5, C}". NULL: none has it. */
 static char *enumerator(const char *definition, int64_t value)
 {
 	const char *p = strchr(definition, '{');
@@ -216,7 +216,7 @@ static char *format_char(int64_t value)
 	return str_fmt("%" PRId64 " '\\%03o'", value, ch);
 }
 
-/* A value of fewer than 8 bytes may come with more bits than its type has. */
+/* The value in the type's own width: a value of fewer than 8 bytes may come with more bits. */
 static int64_t fit(const struct expr_type *t, int64_t value)
 {
 	unsigned bits = t->size * 8;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* type.h: what an expression's type is, as far as is needed to show a value as GDB shows it. */
+/* type.h: the type of an expression, as far as it is needed to show a value as GDB does. */
 #ifndef FRED_EXPR_TYPE_H
 #define FRED_EXPR_TYPE_H
 
@@ -38,14 +38,14 @@ struct expr_type {
 int expr_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct expr_type *type, struct err *e);
 void expr_type_fini(struct expr_type *type);
 
-/* A number or address that fits into a register, not by reference. */
+/* Is it a number or address that fits into a register, and not a reference? */
 bool expr_type_is_scalar(const struct expr_type *type);
-/* A float or double, or a reference to one. */
+/* Is it a float or double, or a reference to one? */
 bool expr_type_is_floating(const struct expr_type *type);
-/* A 128-bit integer, or a reference to one. */
+/* Is it a 128-bit integer, or a reference to one? */
 bool expr_type_is_wide(const struct expr_type *type);
 
-/* Works out kind and signedness from GDB's text of a type without typedefs. Pure. */
+/* Sets the kind and signedness from GDB's text of a type without typedefs. Pure. */
 void expr_type_classify(struct expr_type *type);
 /* A value as GDB's print shows it ("-3", "97 'a'", "GREEN", "0x4c3010", "true"). The caller's. Pure. */
 char *expr_type_format(const struct expr_type *type, int64_t value);

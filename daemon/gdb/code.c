@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "gdb/gdb.h"
 
-/* Mode 5 gives one source line with the instructions of it; without debug information, those alone. */
+/* Mode 5 of the command shows a source line with its instructions; without debug information, only instructions. */
 static int line_by_disassembly(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
@@ -31,7 +31,7 @@ static int line_by_disassembly(struct gdb *g, uint64_t pc, struct gdb_line *line
 	return 0;
 }
 
-/* C++ names come with their parameters: frames show the name alone. */
+/* C++ names come with their parameters, but frames show only the name. */
 static void cut_parameters(char *func)
 {
 	static const char call[] = "operator";
@@ -49,9 +49,8 @@ static void cut_parameters(char *func)
 }
 
 /*
- * The innermost function's name with inlined ones counted, which no MI command tells for an address
- * that no thread stands at, and the names of those around it. A GDB without Python keeps the containing function's
- * name.
+ * The name of the innermost function, inlined ones included, and the names of those around it. No MI command has this
+ * for an address where no thread stands. A GDB without Python keeps the containing function's name.
  */
 static int inlined_function(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
 {
@@ -105,7 +104,7 @@ void gdb_line_fini(struct gdb_line *line)
 int gdb_prev_insn(struct gdb *g, uint64_t pc, uint64_t *prev, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
-	/* -a: the whole function around the address, so decoding starts at a true boundary. */
+	/* -a: the whole function around the address, so that decoding begins at an instruction */
 	int w = gdb_cmd(g, 0, &r, e, "-data-disassemble -a 0x%" PRIx64 " -- 0", pc);
 	const struct mi_value *list;
 	uint64_t addr, last = 0;

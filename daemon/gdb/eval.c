@@ -9,7 +9,7 @@
 #include "gdb/gdb_int.h"
 #include "gdb/mi_quote.h"
 
-/* GDB's commands are lines; in an expression a line break means no more than a blank. */
+/* A command of GDB's is one line; in an expression a line break means the same as a blank. */
 static char *one_line(const char *expr)
 {
 	char *s = xstrdup(expr);
@@ -57,12 +57,12 @@ int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_
 		*value = steal_ptr(&text);
 		return 0;
 	}
-	/* A C++ reference: MI gives the address alone, `print` the object too. */
+	/* a C++ reference: MI shows only the address, `print` also the object */
 	object = str_fmt("*&(%s)", line);
 	return evaluate(g, object, tid, frame, timeout_ms, value, e);
 }
 
-/* The word after a text in what a command prints, up to a quote or full stop. NULL: it is not there. */
+/* The word that follows a text in what a command prints, up to a quote or full stop. NULL: the text is not there. */
 static char *word_after(struct gdb *g, pid_t tid, int frame, const char *cmd, const char *after)
 {
 	cleanup_free char *text = NULL;

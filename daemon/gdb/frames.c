@@ -41,7 +41,7 @@ static int list_frames(struct gdb *g, const char *scope, int from, int to, struc
 	return 0;
 }
 
-/* A structure without a printer, or a reference to one, is `...` in GDB's backtraces. */
+/* In GDB's backtraces, a structure without a printer, or a reference to one, is `...`. */
 static const char *in_short(const char *value)
 {
 	const char *p = value;
@@ -53,7 +53,7 @@ static const char *in_short(const char *value)
 	return str_eq(p, "{...}") ? "..." : value;
 }
 
-/* Whether it is the value that the argument before it had when the function was entered, and is the same. */
+/* Is `next` the value that arg had at the function's entry, and equal to its present one? */
 static bool is_same_at_entry(const struct mi_value *arg, const struct mi_value *next)
 {
 	const char *name = mi_str(arg, "name"), *entry = mi_str(next, "name");
@@ -77,7 +77,7 @@ static char *join_args(const struct mi_value *args)
 	return b.data ? buf_steal(&b) : xstrdup("");
 }
 
-/* A summary of the arguments comes with the news that another frame is selected, and with nothing else in MI. */
+/* MI shows a summary of the arguments only in its report that another frame was selected. */
 static const struct mi_value *selected_args(const struct mi_reply *r)
 {
 	for (size_t i = 0; i < r->async_n; i++)
@@ -86,7 +86,10 @@ static const struct mi_value *selected_args(const struct mi_reply *r)
 	return NULL;
 }
 
-/* Of a frame that is selected already. Without the arguments that the compiler removed from a copy of the function. */
+/*
+ * Lists the arguments of a frame that is selected already, without those that the compiler removed from a copy of the
+ * function.
+ */
 static int list_args(struct gdb *g, struct gdb_frame *f, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};

@@ -18,20 +18,21 @@
 #include "gdb/mi_quote.h"
 
 #define NO_DEBUG_FILES "/nonexistent"
-#define MOST_INDEXES (256ull << 20) /* bytes of the cache of symbol indexes; then it begins anew */
+/* the most bytes in the cache of symbol indexes; if it is larger, it is emptied */
+#define MOST_INDEXES (256ull << 20)
 
 struct gdb {
 	struct mi_conn *conn;
 	int timeout_ms;
 	char *debug_dir; /* the folders that this GDB was built with */
-	bool debug_read; /* of the libraries of the target */
+	bool debug_read; /* the debug files of the target's libraries were read */
 	pid_t target;
-	bool has_sysroot; /* the last target had a root of its own */
-	char *library_dirs; /* as GDB was told them last; NULL: never */
+	bool has_sysroot; /* the last target had another root */
+	char *library_dirs; /* the folders as GDB was last told; NULL: never */
 	bool target_was_stopped; /* in a job-control stop when attached */
-	struct gdb_thread *threads; /* as of the last look */
+	struct gdb_thread *threads; /* as last listed */
 	size_t threads_n;
-	unsigned detached; /* so many times */
+	unsigned detached; /* how many times */
 	struct strv kept; /* libraries whose symbols stay read */
 };
 
@@ -102,10 +103,11 @@ static int keep_debug_dir(struct gdb *g, struct err *e)
 }
 
 /*
- * While the libraries are read: GDB keeps the indexes of their symbols in files, for the next GDB. To make libc's takes
- * as long as all the rest of GDB's start. The program's own is not kept: each build would leave one. Without a folder,
- * or with a GDB that has no such cache, nothing changes; two GDBs may use it at a time. GDB finds an index by nothing
- * but the build ID, which a library in a stranger's recording may share with another one: only the host's own count.
+ * GDB's cache of symbol indexes is used while the libraries are read: so the next GDB need not index them again, which
+ * for libc alone takes as long as the rest of GDB's start. The program's own index is not kept, since each build would
+ * leave one. Without a folder, or with a GDB that has no such cache, nothing changes; two GDBs may use it at a time.
+ * GDB finds an index only by its build ID, which a library in a recording from elsewhere may share with another
+ * library: so only the host's own libraries are indexed.
  */
 static void use_index_cache(struct gdb *g, bool on)
 {
@@ -146,7 +148,7 @@ static int send_settings(struct gdb *g, struct err *e)
 		if (gdb_cmd(g, 0, &r, e, "-gdb-set %s", settings[i]) < 0)
 			return -1;
 	}
-	/* Of its internal errors (GDB 13 has one for comparing __int128) this is the end of the command alone. */
+	/* GDB 13 has an internal error when it compares __int128: with this setting it only ends the command */
 	if (gdb_console(g, "maintenance set internal-error quit no", NULL, e) ||
 	    gdb_console(g, "maintenance set internal-error corefile no", NULL, e))
 		return -1;
@@ -201,7 +203,7 @@ void gdb_free(struct gdb *g)
 
 	if (!g)
 		return;
-	g->detached = 0; /* nothing is worth keeping any more */
+	g->detached = 0; /* from here on nothing that is kept is of use */
 	if (g->conn && g->target && !gdb_dead(g))
 		gdb_detach(g, &ignored);
 	mi_conn_free(g->conn);
@@ -248,7 +250,7 @@ static int refresh_threads(struct gdb *g, struct err *e)
 	return gdb_threads(g, &g->threads, &g->threads_n, e);
 }
 
-/* Where a process has its files, if it is another place than ours; else "". */
+/* The root of a process's files, if it differs from this process's root; else "". */
 static void root_of(pid_t pid, char root[PATH_MAX])
 {
 	cleanup_free char *link = str_fmt("/proc/%d/root", pid), *exe = str_fmt("/proc/%d/exe", pid);
@@ -291,8 +293,8 @@ static int follow_root(struct gdb *g, pid_t pid, struct err *e)
 }
 
 /*
- * A library that was opened by a relative name ("./plugin.so") has that in the linker's list, and GDB looks for it in
- * its own working directory, and then by its file name in these: the folders of what is mapped.
+ * A library that was opened by a relative name ("./plugin.so") has that name in the linker's list. GDB looks for it in
+ * its own working directory, and then by its file name in these folders, which are those of all mapped files.
  */
 static int tell_library_dirs(struct gdb *g, pid_t pid, struct err *e)
 {
@@ -309,7 +311,8 @@ static int tell_library_dirs(struct gdb *g, pid_t pid, struct err *e)
 	if (maps_open(&m, pid, &ignored))
 		return 0;
 	while (maps_next(&m, &v)) {
-		const char *path = str_starts(v.path, root) ? v.path + strlen(root) : v.path; /* of a tree */
+		/* the path below that root */
+		const char *path = str_starts(v.path, root) ? v.path + strlen(root) : v.path;
 		cleanup_free char *dir = v.exec && path[0] == '/' ? path_dir(path) : NULL;
 
 		if (dir && !path_is_system(path) && !strchr(dir, ':') && !strv_has(&dirs, dir))
@@ -356,13 +359,13 @@ int gdb_attach(struct gdb *g, pid_t pid, struct err *e)
 }
 
 /*
- * The symbols of libraries stay read between two processes. GDB forgets them at a detach, and reading them again takes
- * 0.2 s a time; what it has read of a file it shares between all of its inferiors, for as long as one of them has it
- * open. So a second inferior, which never has a process, gets the libraries of the first one. A changed file is read
- * anew: it is told by its identity, too.
+ * Keeps the symbols of libraries between two processes. GDB forgets them at a detach, and reading them takes 0.2 s each
+ * time; but all of its inferiors share what it has read of a file, as long as one of them has it open. So a second
+ * inferior, which never has a process, gets the libraries of the first one. A file that has changed is read again,
+ * since GDB also compares its identity.
  */
 
-/* The files of the libraries that are loaded and not kept. */
+/* Finds the files of the libraries that are loaded and not kept yet. */
 static int find_libraries(struct gdb *g, const struct strv *kept, struct strv *found, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
@@ -374,7 +377,7 @@ static int find_libraries(struct gdb *g, const struct strv *kept, struct strv *f
 	for (size_t i = 0; list && i < list->n; i++) {
 		const char *file = mi_str(list->item[i], "host-name"), *read = mi_str(list->item[i], "symbols-loaded");
 
-		/* add-symbol-file takes neither quoted blanks nor remote files everywhere */
+		/* add-symbol-file does not accept quoted blanks and remote files everywhere */
 		if (file && file[0] == '/' && !strpbrk(file, " \t\"'\\") && read && read[0] == '1' &&
 		    !strv_has(kept, file))
 			strv_add(found, file);
@@ -387,7 +390,7 @@ static void keep_library(struct gdb *g, struct strv *kept, const char *file)
 	cleanup_free char *cmd = str_fmt("add-symbol-file %s", file);
 	struct err ignored;
 
-	gdb_console(g, cmd, NULL, &ignored); /* one that cannot be kept is read each time */
+	gdb_console(g, cmd, NULL, &ignored); /* if a library cannot be kept, it is read each time */
 	strv_add(kept, file);
 }
 
@@ -419,7 +422,7 @@ int gdb_detach(struct gdb *g, struct err *e)
 	/* a caller that has attached twice is likely to attach many more times */
 	if (g->detached++ && !gdb_dead(g) && keep_libraries(g, &g->kept, e))
 		return -1;
-	/* Pending at the detach, it stops every thread on its way out, before user code. */
+	/* A pending SIGSTOP stops every thread at the detach, before it executes anything. */
 	if (g->target_was_stopped)
 		kill(g->target, SIGSTOP);
 	/* a call into the program may have ended it */
@@ -481,7 +484,7 @@ static int known_thread(const struct gdb *g, pid_t tid)
 	return 0;
 }
 
-/* GDB's number of a TID; looks again if it is new. */
+/* GDB's number of a TID; lists the threads again if it is new. */
 static int thread_id(struct gdb *g, pid_t tid, int *id, struct err *e)
 {
 	*id = known_thread(g, tid);

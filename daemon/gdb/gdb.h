@@ -36,9 +36,9 @@ struct gdb_opts {
 	bool auto_load; /* load the printers and methods that come with libraries (slower) */
 };
 
-/* A file ROOT + this says that a process whose root is ROOT has the same files as we have. */
+/* The file ROOT + this exists if a process whose root is ROOT has the same files as this process. */
 #define GDB_SAME_FILES ".same"
-/* A folder TREE + this says that a process whose program is below TREE has all its files there, as below a root. */
+/* The folder TREE + this exists if a process whose program is below TREE has all its files there, as below a root. */
 #define GDB_TREE ".exec"
 
 struct gdb;
@@ -55,24 +55,24 @@ static inline void gdb_free_p(struct gdb **g)
 	gdb_free(*g);
 }
 #define cleanup_gdb __attribute__((cleanup(gdb_free_p)))
-/* Why it cannot be used any more; NULL: it can. */
+/* Why GDB cannot be used any more; NULL: it can. */
 const char *gdb_dead(const struct gdb *g);
 /* -1 with ERR_INTERNAL when it cannot be used any more. */
 int gdb_check(const struct gdb *g, struct err *e);
-/* mi_conn_tick. */
+/* As mi_conn_tick. */
 void gdb_tick(struct gdb *g, bool (*tick)(void *ctx), void *ctx);
 
 /*
- * Attaches: all threads stop where they are (in a system call, or in a job-control stop) and execute
- * nothing. From then on whatever runs runs one thread alone ("scheduler-locking on"). ERR_HOST when ptrace is not
- * permitted, ERR_USAGE when there is no such process.
+ * Attaches: all threads stop where they are (in a system call, or in a job-control stop) and execute nothing. From then
+ * on only one thread runs at a time ("scheduler-locking on"). ERR_HOST when ptrace is not permitted, ERR_USAGE when
+ * there is no such process.
  */
 int gdb_attach(struct gdb *g, pid_t pid, struct err *e);
-/* Lets go; a process that was in a job-control stop (T) when attached is left in one. */
+/* Detaches; a process that was in a job-control stop (T) when attached is in one again. */
 int gdb_detach(struct gdb *g, struct err *e);
 /*
- * Whether separate debug files of libraries and programs (as of libc6-dbg) are read: from the next attach on, and
- * those of the libraries at once. At first they are not: reading libc's takes 0.1 s.
+ * Switches the reading of separate debug files (as of libc6-dbg) on or off: those of the libraries are read at once,
+ * others from the next attach on. At first they are not read: reading libc's takes 0.1 s.
  */
 int gdb_debug_files(struct gdb *g, bool on, struct err *e);
 /* The process it is attached to; 0: none. */
@@ -126,7 +126,7 @@ struct gdb_regs {
 /* The registers as unwound to this frame. */
 int gdb_frame_regs(struct gdb *g, pid_t tid, int frame, struct gdb_regs *regs, struct err *e);
 
-/* What is known of the code at an address. gdb_line_fini frees. */
+/* What GDB knows about the code at an address. Free it with gdb_line_fini. */
 struct gdb_line {
 	char *func; /* the innermost function, inlined ones included; NULL: unknown */
 	char *file, *fullname; /* NULL: no debug information */
@@ -136,7 +136,7 @@ struct gdb_line {
 /* Of the instruction at pc (for a return address give addr - 1). Unknown code is no error. */
 int gdb_line_at(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e);
 void gdb_line_fini(struct gdb_line *line);
-/* The instruction that ends where pc begins. 1: pc is a function's first, or no function's. */
+/* Finds the instruction that ends where pc begins. 1: pc is the first of a function, or in no function. */
 int gdb_prev_insn(struct gdb *g, uint64_t pc, uint64_t *prev, struct err *e);
 
 /*
@@ -145,18 +145,18 @@ int gdb_prev_insn(struct gdb *g, uint64_t pc, uint64_t *prev, struct err *e);
  * timeout_ms 0: the default.
  */
 int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value, struct err *e);
-/* Whether it is not zero. */
+/* Is the value not zero? */
 int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value, struct err *e);
 
 /*
- * Takes the language of this frame's code for good, also where GDB stands in code of unknown language later. Where the
- * frame has no source, it is that of main. Fields that GDB does not know are left unchanged.
+ * Sets the language to that of this frame's code for good, so that it is also used in code of unknown language. If the
+ * frame has no source, it is the language of main. Fields that GDB does not know are left unchanged.
  */
 int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e);
 
 /* A console command; *output (the caller's, may be NULL) is what it printed. */
 int gdb_console(struct gdb *g, const char *cmd, char **output, struct err *e);
-/* For a `python` command: an expression whose value is this text, whatever is in it: names come from the program. */
+/* A text as an expression for a `python` command. The text may be anything, since names come from the program. */
 char *gdb_python_text(const char *text);
 /* A console command in a thread and frame. 0, 1 or -1 as gdb_eval. timeout_ms 0: the default. */
 int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd, char **output, struct err *e);

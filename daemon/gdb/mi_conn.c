@@ -78,7 +78,7 @@ static char *last_stderr_line(struct mi_conn *c)
 	return xstrdup(lines.n ? lines.s[lines.n - 1] : "");
 }
 
-/* Marks the connection as of no use, once, with how GDB ended if it did. */
+/* Marks the connection as unusable (the first reason counts), with how GDB has ended. */
 static void set_dead(struct mi_conn *c, const char *why)
 {
 	cleanup_free char *line = NULL;
@@ -89,7 +89,7 @@ static void set_dead(struct mi_conn *c, const char *why)
 		return;
 	if (c->proc.err >= 0)
 		keep_stderr_tail(c);
-	/* Whoever owns the children may have reaped it before: then si stays empty. */
+	/* Another part of the program may have reaped it: then si stays empty. */
 	if (!waitid(P_PIDFD, (id_t)c->proc.pidfd, &si, WEXITED | WNOHANG) && si.si_pid) {
 		c->proc.reaped = true;
 		snprintf(how, sizeof(how), si.si_code == CLD_EXITED ? " (exit status %d)" : " (signal %d)",
@@ -139,9 +139,9 @@ static int wait_io(struct mi_conn *c, bool want_write, int64_t deadline, struct 
 		keep_stderr_tail(c);
 	if (p[0].revents && read_some(c))
 		return 0;
-	/* What was left in the pipe comes before the news of the death. */
+	/* Output that is left in the pipe is read before the death is reported. */
 	if (c->eof || (p[2].revents && !p[0].revents)) {
-		/* At the end of the output GDB is about to exit: learn how, if it is quick. */
+		/* At the end of its output GDB is about to exit: waits a moment to see how. */
 		struct pollfd dying = {.fd = c->proc.pidfd, .events = POLLIN};
 
 		poll(&dying, 1, 200);
@@ -241,7 +241,7 @@ static void add_async(struct mi_reply *r, struct mi_record *rec)
 	r->async[r->async_n++] = rec;
 }
 
-/* Puts rec where it belongs in r, which owns it then. Returns true for a result record. */
+/* Adds rec to r, which owns it from then on. true: it is a result record. */
 static bool file_record(struct mi_reply *r, struct mi_record *rec)
 {
 	switch (rec->type) {
@@ -268,7 +268,7 @@ static bool file_record(struct mi_reply *r, struct mi_record *rec)
 	return false;
 }
 
-/* Reads one record; lines that are no MI (a program's own output) go to the log. As wait_io. */
+/* Reads one record; lines that are not MI (a program's own output) are added to the log. Returns as wait_io. */
 static int read_record(struct mi_conn *c, struct mi_reply *r, int64_t deadline, struct mi_record **out, struct err *e)
 {
 	cleanup_buf struct buf line = {0};
@@ -286,7 +286,7 @@ static int read_record(struct mi_conn *c, struct mi_reply *r, int64_t deadline, 
 	}
 }
 
-/* Reads until the result with this token. As wait_io. */
+/* Reads until the result with this token. Returns as wait_io. */
 static int read_result(struct mi_conn *c, int64_t token, int64_t deadline, struct mi_reply *r, struct err *e)
 {
 	for (;;) {
@@ -340,7 +340,7 @@ void mi_conn_tick(struct mi_conn *c, bool (*tick)(void *ctx), void *ctx)
 	c->tick_ctx = ctx;
 }
 
-/* As read_result; meanwhile there are ticks. */
+/* As read_result, but calls the tick meanwhile. */
 static int await_result(struct mi_conn *c, int64_t token, int timeout_ms, struct mi_reply *r, struct err *e)
 {
 	int64_t deadline = now_ms() + timeout_ms;
@@ -407,7 +407,7 @@ int mi_conn_wait(struct mi_conn *c, const char *klass, int timeout_ms, struct mi
 	return 0;
 }
 
-/* GDB is ready when its first prompt comes; what it says before that is its greeting. */
+/* GDB is ready when its first prompt comes; what it prints before is its greeting. */
 static int read_first_prompt(struct mi_conn *c, int timeout_ms, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mi_conn.h: a GDB process that is spoken to in GDB/MI over pipes, one command at a time. Synchronous,
- * each command with a deadline. GDB has no terminal: a session of its own, pipes for all three streams.
- *
- * A command that outlives its deadline is interrupted (SIGINT); if GDB does not answer that either, it
- * is killed. After GDB's death every call fails and says what it died of.
+ * mi_conn.h: a GDB process and its GDB/MI over pipes, one command at a time. Synchronous, each command with a deadline.
+ * GDB has no terminal: it has a session of its own, and pipes for all three streams. A command that exceeds its
+ * deadline is interrupted (SIGINT); if GDB does not answer that either, it is killed. After GDB's death every call
+ * fails and says what it died of.
  */
 #ifndef FRED_GDB_MI_CONN_H
 #define FRED_GDB_MI_CONN_H
@@ -35,7 +34,7 @@ struct mi_conn *mi_conn_new(char *const argv[], int timeout_ms, struct err *e);
 /* Kills GDB (a traced program is let go by the kernel) and reaps it. Takes NULL. */
 void mi_conn_free(struct mi_conn *c);
 
-/* Why no command can be sent any more; NULL: GDB lives. */
+/* Why no command can be sent any more; NULL: it can. */
 const char *mi_conn_dead(const struct mi_conn *c);
 
 /*
@@ -47,8 +46,9 @@ const char *mi_conn_dead(const struct mi_conn *c);
  */
 int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_reply *r, struct err *e);
 /*
- * Called from time to time while GDB has not answered a command; NULL: nothing is. It must not send GDB anything. true:
- * what GDB waits for has a limit of its own, which has come nearer: the command's time begins anew.
+ * Sets a function that is called from time to time while GDB has not answered a command; NULL: none. It must not send
+ * anything to GDB. If it returns true, the command's time begins anew: what GDB waits for has a limit of its own, which
+ * has come nearer.
  */
 void mi_conn_tick(struct mi_conn *c, bool (*tick)(void *ctx), void *ctx);
 /*

@@ -64,7 +64,7 @@ static void child_exec(struct child_fds f, char *const argv[])
 	_exit(127);
 }
 
-/* What GDB is to have loaded, see plugins/regset/xstate.c. Without it GDB does most of what it is asked for. */
+/* The helper that GDB is to load, see plugins/regset/xstate.c. Without it GDB can still do most things. */
 static void set_preload(void)
 {
 	static const char *const places[] = {
@@ -83,7 +83,7 @@ static void set_preload(void)
 		log_warn("%s", e.text);
 }
 
-/* GDB prints messages in the user's language and its Python may read the user's settings: not here. */
+/* GDB would print messages in the user's language, and its Python would read the user's settings. */
 static void set_environment(bool is_gdb)
 {
 	static const char *const drop[] = {"LD_PRELOAD", "LD_LIBRARY_PATH", "DEBUGINFOD_URLS", "COLUMNS",

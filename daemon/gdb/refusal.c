@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "gdb/gdb.h"
 
-/* What is found anywhere in a message. The first that is there counts. */
+/* Texts that are looked for in a message. The first one that is found counts. */
 static const struct {
 	const char *text;
 	enum gdb_reason reason;
@@ -24,7 +24,7 @@ static const struct {
 	{"Cannot find thread-specific", GDB_NO_VALUE},
 	{"thread-local storage", GDB_NO_VALUE},
 	{"Cannot find bounds of current function", GDB_NO_VALUE},
-	{"while in a function called from GDB", GDB_NO_VALUE}, /* it was signaled, stopped or exited */
+	{"while in a function called from GDB", GDB_NO_VALUE}, /* it got a signal, stopped or exited */
 	{"received a signal in another thread", GDB_NO_VALUE},
 	{"The program being debugged entered a std::terminate call", GDB_NO_VALUE},
 	{"The program has no registers now", GDB_NO_VALUE},
@@ -37,7 +37,8 @@ static const struct {
 	{"value requires", GDB_NO_VALUE},
 	{"Couldn't write", GDB_NO_VALUE},
 	{"virtual baseclass botch", GDB_NO_VALUE},
-	{"No symbol \"operator", GDB_REFUSED}, /* an operator is no name that another frame may know */
+	/* an operator is not a name that could have a meaning in another frame */
+	{"No symbol \"operator", GDB_REFUSED},
 	{"No symbol", GDB_NO_SYMBOL},
 	{"no member", GDB_NO_SYMBOL},
 	{"No frame", GDB_NO_SYMBOL},

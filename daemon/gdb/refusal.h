@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refusal.h: why GDB has refused a command. GDB gives no error codes, so its messages are told apart by their
- * (untranslated: LC_ALL=C) texts, here and nowhere else. The reason stands in an error that one of daemon/gdb's
- * functions has set, for as long as that is only wrapped.
+ * refusal.h: why GDB has refused a command. GDB has no error codes, so reasons are told from the texts of its messages
+ * (not translated: LC_ALL=C), here and nowhere else. The reason is part of an error that a function of daemon/gdb has
+ * set, also after that was wrapped.
  */
 #ifndef FRED_GDB_REFUSAL_H
 #define FRED_GDB_REFUSAL_H
@@ -12,11 +12,11 @@
 enum gdb_reason {
 	GDB_REFUSED = 0, /* none of these, or no refusal */
 	GDB_NO_VALUE, /* in this state of the program: memory not mapped, a call that crashed ... */
-	GDB_OPTIMIZED_OUT, /* the same: the variable is nowhere, at this place at least */
-	GDB_NO_SYMBOL, /* a name has no meaning in this frame; it may have one in another */
-	GDB_NO_RETURN_TYPE, /* of a function without debug information */
-	GDB_NO_TYPE, /* of a variable without debug information */
-	GDB_IS_TYPE, /* a type was given where an expression is wanted */
+	GDB_OPTIMIZED_OUT, /* the same: the variable has no place, at least here */
+	GDB_NO_SYMBOL, /* a name has no meaning in this frame; it may have one in another frame */
+	GDB_NO_RETURN_TYPE, /* the type of a function without debug information is unknown */
+	GDB_NO_TYPE, /* the type of a variable without debug information is unknown */
+	GDB_IS_TYPE, /* a type was given where an expression is needed */
 	GDB_TOO_WIDE, /* GDB 13 does not compute with 128-bit integers */
 	GDB_NOT_RUNNING, /* there is no process any more */
 };

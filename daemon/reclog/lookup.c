@@ -252,7 +252,7 @@ static uint64_t events_before(const struct timeline *tl, const struct tl_thread 
 	return tl->run_index[t->runs[lo - 1]] + into;
 }
 
-/* The place after the last of this many events, with its result; *kind: the kind of that event. */
+/* The place after the record of the last of this many events; *kind: the kind of that event. */
 static struct reader_iter records_after(const struct tl_thread *t, uint64_t events, uint8_t *kind)
 {
 	struct reader_iter it = events ? place(t, events - 1) : reader_begin(t->log);
