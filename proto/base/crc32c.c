@@ -12,7 +12,7 @@
 #include "base/crc32c_hw.h"
 #include "base/fdio.h"
 
-#define POLY 0x82f63b78u /* reflected */
+#define POLY 0x82f63b78u /* the polynomial, reflected */
 
 /* The table entry of a byte, worked out by the compiler: eight steps of the shift register. */
 #define S1(c) (((c) >> 1) ^ (((c)&1u) ? POLY : 0u))
@@ -21,7 +21,7 @@
 
 static uint32_t half_step(uint32_t c)
 {
-	/* Low nibble through the register: 16 entries, small enough to stay in one cache line. */
+	/* a byte is taken in two steps, low half first: 16 entries are small enough to stay in one cache line */
 	static const uint32_t nibble[16] = {
 		S4(0u), S4(1u), S4(2u),	 S4(3u),  S4(4u),  S4(5u),  S4(6u),  S4(7u),
 		S4(8u), S4(9u), S4(10u), S4(11u), S4(12u), S4(13u), S4(14u), S4(15u),

@@ -39,7 +39,7 @@ static void one_line(char *s)
 			*s = ' ';
 }
 
-/* What to change where a limit of the process's is why. */
+/* Which limit of the process may be the reason, and how to change it. */
 static const char *limit_of(int errnum)
 {
 	return errnum == EFBIG	  ? " (a limit on the size of files: ulimit -f)"
@@ -47,7 +47,7 @@ static const char *limit_of(int errnum)
 				  : "";
 }
 
-/* What the host has no room for, or does not allow, is no fault of the program's. */
+/* If the host has no room, or a limit is reached, that is not an internal error. */
 static enum err_kind kind_for(enum err_kind kind, int errnum)
 {
 	bool host = errnum == EFBIG || errnum == ENOSPC || errnum == EDQUOT || errnum == EMFILE || errnum == ENFILE;
@@ -57,7 +57,7 @@ static enum err_kind kind_for(enum err_kind kind, int errnum)
 
 static void set_text(struct err *e, enum err_kind kind, const char *fmt, va_list ap, int errnum)
 {
-	/* Formatted aside: the arguments may point into e->text. */
+	/* formatted into another buffer, since the arguments may point into e->text */
 	char text[sizeof(e->text)];
 
 	vsnprintf(text, sizeof(text), fmt, ap);

@@ -110,7 +110,7 @@ void log_write(enum log_level level, const char *domain, const char *fmt, ...)
 	while (b.len > start && b.data[b.len - 1] == ' ')
 		b.len--;
 	buf_add_char(&b, '\n');
-	/* A log that cannot be written is not worth failing for. */
+	/* if the log cannot be written, the program still continues */
 	(void)write_full(sink.fd ? sink.fd : STDERR_FILENO, b.data, b.len);
 	errno = saved;
 }

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 
-/* Without memory it has no program either. */
+/* A thread without memory has no program either. */
 static bool has_memory(pid_t tid)
 {
 	char path[64], to[1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maps.h: the mappings of a process, by address, as proc_pid_maps(5) lists them. The kernel goes on from the address
- * where it stopped, so that a process may change its mappings meanwhile: what is listed was true of each one when it
- * was read.
+ * maps.h: the mappings of a process, by address, as proc_pid_maps(5) lists them. A process may change its mappings
+ * meanwhile: the kernel continues from the address that it has reached, so each mapping is listed as it was when it was
+ * read.
  */
 #ifndef FRED_BASE_MAPS_H
 #define FRED_BASE_MAPS_H
@@ -34,16 +34,16 @@ struct maps {
  * process_vm_readv, but it can by the TID of any other thread. Returns such a TID; else pid.
  */
 pid_t maps_owner(pid_t pid);
-/* Has it ended, or is it ending? Then it has no memory any more, in no thread. */
+/* Has the process ended, or is it ending? Then none of its threads has memory any more. */
 bool maps_is_dead(pid_t pid);
 /*
- * How a process that is dead has ended, as waitpid would say it; it may not say it yet, as long as a tracer holds a
- * thread of the process. 0 also where that cannot be seen.
+ * How a dead process has ended, as waitpid would tell. waitpid itself may not tell it yet, as long as a tracer holds a
+ * thread of the process. 0 also if it cannot be seen.
  */
 int maps_end_status(pid_t pid);
 /* The state letter in a /proc/PID/stat or /proc/PID/task/TID/stat, as proc(5) has them; 0: there is no such file. */
 char maps_state(const char *stat);
-/* Its /proc/PID/mem, or that of its owner, with flags as open(2). -1 with errno. */
+/* Opens its /proc/PID/mem, or that of its owner, with flags as open(2). -1 with errno. */
 int maps_open_mem(pid_t pid, int flags);
 
 /* cleanup_maps struct maps m = {0}; */

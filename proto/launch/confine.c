@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine.c: see confine.h. The filter is an outer one: the recorder's own, which traps the program's calls, decides
- * before it (seccomp(2): a trap goes before an error), so what it refuses are calls that the recorder makes, or a
- * program that stands in its place.
- *
- * The list has what a replay executes: the loader's calls, those of syscalls.def that are made in both modes, the
- * recorder's own, and harmless calls of functions that an expression calls in a copy.
+ * confine.c: see confine.h. A replaying process has two filters. The recorder's own traps the program's calls, and
+ * comes before this one (seccomp(2): a trap has priority over an error). So this filter only refuses calls of the
+ * recorder, or of a program that runs in its place. The list contains what a replay executes: the loader's calls, those
+ * of syscalls.def that are made in both modes, the recorder's own, and harmless calls of functions that an expression
+ * calls in a copy.
  */
 #include "launch/confine.h"
 
@@ -51,7 +50,7 @@ static const uint16_t allowed[] = {
 	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigpending, SYS_rt_sigsuspend,
 	SYS_rt_sigtimedwait, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_sigaltstack, SYS_kill, SYS_tkill,
 	SYS_tgkill,
-	/* files: of a root with nothing but the recording's */
+	/* files: the root contains only those of the recording */
 	SYS_open, SYS_openat, SYS_close, SYS_close_range, SYS_read, SYS_readv, SYS_pread64, SYS_preadv,
 	SYS_write, SYS_writev, SYS_pwrite64, SYS_pwritev, SYS_lseek, SYS_stat, SYS_lstat, SYS_fstat,
 	SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_access, SYS_faccessat, SYS_faccessat2,
@@ -62,7 +61,7 @@ static const uint16_t allowed[] = {
 	SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_getoverrun, SYS_timer_delete,
 	SYS_getrandom, SYS_uname, SYS_sysinfo, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getresuid,
 	SYS_getresgid, SYS_getgroups, SYS_getitimer, SYS_setitimer, SYS_alarm,
-	/* of confine_give_id: afterwards no process has another ID that it could change to */
+	/* for confine_give_id: afterwards no process has another ID that it could change to */
 	SYS_setresuid, SYS_setresgid, SYS_setfsuid,
 };
 /* clang-format on */
@@ -72,7 +71,7 @@ _Static_assert(ALLOWED + 16 < 256, "jumps of a filter have 8 bits");
 
 int confine_before_root(void)
 {
-	/* without /proc/PID/oom_score_adj the kernel chooses by itself */
+	/* if that file cannot be opened, the kernel chooses without it */
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -96,7 +95,7 @@ static int limit(int which, uint64_t n)
 
 #define BIT(cap) (1ull << (cap))
 
-/* The capabilities that stay; those of the second set only until confine_give_id has used them. */
+/* Capabilities that stay; those of the second set only until confine_give_id has used them. */
 static const uint64_t kept = BIT(CAP_CHECKPOINT_RESTORE),
 		      kept_until_exec = BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP);
 
@@ -106,8 +105,8 @@ static int drop_capabilities(uint64_t keep)
 	struct __user_cap_data_struct now[2], set[2] = {{0}};
 
 	/*
-	 * without CAP_SETPCAP, no_new_privs has to suffice: then no exec gives a capability that was not permitted
-	 * before
+	 * if this is not allowed (CAP_SETPCAP), no_new_privs has to suffice: then no exec gives a capability that was
+	 * not permitted before
 	 */
 	for (unsigned long cap = 0; cap < 64 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EPERM)
@@ -127,7 +126,7 @@ static unsigned add_own_counter(struct sock_filter *f)
 {
 	const struct sock_filter own_thread[] = {
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 5),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args[1])), /* whose */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args[1])), /* of which process */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args[2])), /* on which processor */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UINT32_MAX, 0, 1),
@@ -138,7 +137,7 @@ static unsigned add_own_counter(struct sock_filter *f)
 	return sizeof(own_thread) / sizeof(own_thread[0]);
 }
 
-/* Refuses a call if its argument is this value (only: if it is another one). */
+/* Refuses a call if its argument has this value (`only`: if it has another one). */
 static unsigned add_if(struct sock_filter *f, uint32_t nr, unsigned argument, uint32_t value, bool only)
 {
 	const struct sock_filter check[] = {
@@ -153,7 +152,7 @@ static unsigned add_if(struct sock_filter *f, uint32_t nr, unsigned argument, ui
 	return sizeof(check) / sizeof(check[0]);
 }
 
-/* What a process could do to others of its user, where they are in its PID namespace. */
+/* Refuses what a process could do to other processes of its user that are in its PID namespace. */
 static unsigned add_others(struct sock_filter *f)
 {
 	const uint32_t signals[] = {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
@@ -171,7 +170,8 @@ static unsigned add_others(struct sock_filter *f)
 
 static int install_filter(const struct launch_confine *c)
 {
-	enum { AFTER = 7, OTHERS = 5 * 9 }; /* add_own_counter's, and the refusal; add_others' */
+	/* the number of instructions of add_own_counter with the refusal, and of add_others */
+	enum { AFTER = 7, OTHERS = 5 * 9 };
 	struct sock_filter f[ALLOWED + 16 + OTHERS];
 	struct sock_fprog prog = {.filter = f};
 	unsigned n = 0;
@@ -192,7 +192,7 @@ static int install_filter(const struct launch_confine *c)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0);
 }
 
-/* The exec is made as file_uid, too: other users may not be allowed to execute the copy of the program. */
+/* The exec is also made as file_uid: other users may not be allowed to execute the copy of the program. */
 static int become_file_user(const struct launch_confine *c)
 {
 	return setgroups(0, NULL) || syscall(SYS_setfsuid, c->file_uid) < 0 ? -1 : 0;
@@ -231,7 +231,9 @@ bool confine_may_change_id(void)
 		}                                                                                                      \
 	}
 
-/* With its user, a process loses its effective capabilities, but not the permitted ones when told so (credentials(7)).
+/*
+ * When a process gets another user ID, it loses its effective capabilities; the permitted ones stay if it has asked for
+ * that (credentials(7)).
  */
 const char *confine_give_id(pid_t pid, bool placed, const struct launch_confine *c)
 {
@@ -260,7 +262,7 @@ const char *confine_give_id(pid_t pid, bool placed, const struct launch_confine 
 		 * 2 (proc(5))
 		 */
 		{SYS_prctl, {PR_SET_DUMPABLE, 0}, 0},
-		/* a change of IDs has taken it away; without namespaces only (confine_self) */
+		/* a change of IDs has cleared this setting; needed only without namespaces (confine_self) */
 		{SYS_prctl, {PR_SET_PDEATHSIG, SIGKILL}, 0},
 	};
 	const size_t n = sizeof(calls) / sizeof(calls[0]) - !c->paths;

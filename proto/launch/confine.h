@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine.h: what a process gives up before it executes a program that somebody else may have made. It still holds
- * after a checkpoint is restored: CRIU restores capabilities, IDs, limits, the root and, for a caller with rights over
- * the host, filters.
+ * confine.h: rights that a process gives up before it executes a program that somebody else may have made. This still
+ * holds after a checkpoint is restored: CRIU restores capabilities, IDs, limits, the root and, if the caller has rights
+ * over the host, filters.
  */
 #ifndef FRED_LAUNCH_CONFINE_H
 #define FRED_LAUNCH_CONFINE_H
@@ -16,9 +16,9 @@
 struct launch_confine {
 	bool filter; /* only the system calls of confine.c's list, the others fail with EPERM */
 	/*
-	 * Not NULL: it has no namespaces of its own. Of files only these are left; it can set limits and processors of
-	 * itself only, and send signals to processes with these rights only: before Linux 6.12, to itself only. It ends
-	 * with the thread that has started it.
+	 * Not NULL: the process has no namespaces of its own. It can only use these files; it can set limits and
+	 * processors only for itself, and send signals only to processes with the same restriction (before Linux 6.12,
+	 * only to itself). It ends with the thread that has started it.
 	 */
 	const struct landlock_paths *paths;
 	/*
@@ -33,10 +33,10 @@ struct launch_confine {
 };
 
 /*
- * For a child between fork and exec: no capability but CAP_CHECKPOINT_RESTORE (by which a replay chooses the IDs of
- * threads), no_new_privs, the limits, no core dump, the first to be killed for want of memory, the filter. Calls
- * nothing that is not async-signal-safe. -1, errno. before_root: the part that needs /proc, to be called before a
- * chroot.
+ * For a child between fork and exec. Removes all capabilities except CAP_CHECKPOINT_RESTORE (by which a replay chooses
+ * the IDs of threads); sets no_new_privs, the limits and the filter; no core is dumped, and this process is the first
+ * to be killed if memory runs out. Calls only async-signal-safe functions. -1, errno. before_root: the part that needs
+ * /proc, to be called before a chroot.
  */
 int confine_before_root(void);
 int confine_self(const struct launch_confine *c);

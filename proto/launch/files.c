@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files.c: see files.h. What is written into the process's memory is below its stack pointer, and is removed again. */
+/* files.c: see files.h. Text for the process is written below its stack pointer, and removed again. */
 #include "launch/files.h"
 
 #include <elf.h>
@@ -25,7 +25,7 @@
 #define RED_ZONE 128u
 #define NAME_BYTES 16u /* of a task (PR_SET_NAME) */
 
-/* ---- at its begin ---- */
+/* ---- at the start of the program ---- */
 
 static int read_vector(pid_t pid, uint64_t type, uint64_t *value)
 {
@@ -43,7 +43,7 @@ static int read_vector(pid_t pid, uint64_t type, uint64_t *value)
 	return -1;
 }
 
-/* Also where the process itself may not write. */
+/* Writes also where the process itself may not write. */
 static int write_anywhere(pid_t pid, uint64_t at, const char *text, size_t n)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/mem", (int)pid);
@@ -88,7 +88,7 @@ const char *files_begin(pid_t pid, bool placed, const struct launch_files *f, co
 
 /* ---- the linker's calls ---- */
 
-/* The argument that is a path: 0, 1, or -1. */
+/* Which argument is a path: 0, 1, or -1. */
 static int path_argument(uint64_t nr)
 {
 	switch (nr) {
@@ -125,7 +125,7 @@ static int copy_in(pid_t pid, uint64_t at, const void *from, size_t n)
 	return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -1;
 }
 
-/* A string, page by page. Its length, or -1. */
+/* Reads a string, page by page. Returns its length, or -1. */
 static ssize_t read_path(pid_t pid, uint64_t at, char path[PATH_MAX])
 {
 	size_t n = 0;
@@ -144,7 +144,10 @@ static ssize_t read_path(pid_t pid, uint64_t at, char path[PATH_MAX])
 	return -1;
 }
 
-/* Relative names are below the working directory, which is in the folder; /proc tells of the process. */
+/*
+ * Is the path to be changed? Relative names are below the working directory, which is in the folder; /proc is about the
+ * process itself.
+ */
 static bool is_led(const char *path)
 {
 	return path[0] == '/' && !str_starts(path, "/proc/");
@@ -184,7 +187,7 @@ int files_leave(pid_t pid, const struct files_call *c, struct err *e)
 	return copy_in(pid, c->at, c->there, c->n) ? changed_nothing(e) : 0;
 }
 
-/* Of a file of the recording: the numbers that its copy there has. */
+/* If the struct stat at this address is that of a copy: changes its device and inode to those to be seen. */
 static int tell_identity(pid_t pid, const struct launch_files *f, uint64_t at, struct err *e)
 {
 	uint64_t id[2];
@@ -199,7 +202,7 @@ static int tell_identity(pid_t pid, const struct launch_files *f, uint64_t at, s
 	return 0;
 }
 
-/* A path that it got is below the folder: n bytes, of which `removed` go. */
+/* The call has returned a path of n bytes below the folder: removes the folder, `removed` bytes. */
 static int tell_path(pid_t pid, const struct launch_files *f, uint64_t at, uint64_t n, size_t *removed, struct err *e)
 {
 	size_t root = strlen(f->root);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files.h: starts a program from copies of its files without a root of its own, which needs rights. A folder has them
- * by their names, as a root would. The program is executed by a name in another folder that is as long as the recorded
- * one, and then has that one written over it; the copy of the program names its dynamic linker by a link beside that.
- * The paths by which the linker opens files are led into the folder, and what it is told of them is as recorded.
+ * files.h: starts a program from copies of its files without a root of its own, which needs rights. A folder has the
+ * copies by their names, as a root would. The program is executed by a name in another folder; this name is as long as
+ * the recorded one, which is then written over it. The copy of the program names its dynamic linker by a link beside
+ * it. When the linker opens a file, its path is changed to the one in the folder, and what the kernel tells it about
+ * the file is changed to what was recorded.
  */
 #ifndef FRED_LAUNCH_FILES_H
 #define FRED_LAUNCH_FILES_H
@@ -15,48 +16,52 @@
 
 #include "base/err.h"
 
-/* In the folder of which a program is executed. */
+/* Names in the folder in which a program is executed. */
 #define LAUNCH_LINKER "l" /* the link to its dynamic linker */
 #define LAUNCH_CWD "c" /* the link to its working directory */
 
-/* What stat(2) says of a copy, and what the linker is to see, which remembers it. */
+/* What stat(2) says about a copy, and what the linker, which remembers it, is to see instead. */
 struct launch_identity {
 	uint64_t dev, ino;
 	uint64_t shown_dev, shown_ino;
 };
 
 struct launch_files {
-	const char *root; /* with the files by their names; absolute, without symbolic links */
-	const char *dir; /* where the program is executed, by */
-	const char *name; /* as long as the recorded name */
+	const char *root; /* the folder with the files by their names; absolute, without symbolic links */
+	const char *dir; /* the folder in which the program is executed, by */
+	const char *name; /* a name that is as long as the recorded one */
 	const struct launch_identity *shown;
 	unsigned nshown;
-	/* what the program's header had in the place of LAUNCH_LINKER, and where, in addresses of the file; 0: nothing
+	/*
+	 * the text that the program's header had in place of LAUNCH_LINKER, and its address in the file; 0: there is
+	 * none
 	 */
 	const char *linker;
-	uint64_t linker_at, headers_at; /* headers_at: of its program headers */
+	uint64_t linker_at, headers_at; /* headers_at: the address of its program headers */
 };
 
 /*
- * A process that is traced, and just executed so: its name, its linker's name and its working directory become those
- * of the recording. placed: as in calls.h. NULL, or what failed.
+ * For a traced process that was just executed in this way: its name, its linker's name and its working directory become
+ * those of the recording. placed: as in calls.h. NULL, or what failed.
  */
 const char *files_begin(pid_t pid, bool placed, const struct launch_files *f, const char *path);
 
-/* A call of the linker's that was changed. */
+/* A system call of the linker that was changed. */
 struct files_call {
 	struct user_regs_struct were; /* its registers */
-	uint64_t at; /* a path was put here, in the place of these */
+	uint64_t at; /* here a path was put, over these bytes */
 	unsigned n;
 	char there[8192];
 };
 
-/* At the entry of a call with these registers, which are changed: its path. 1: they were; 0: not; -1. */
+/* At the entry of a system call: changes its path and the registers. 1: changed; 0: unchanged; -1: error. */
 int files_enter(pid_t pid, const struct launch_files *f, struct user_regs_struct *r, struct files_call *c,
 		struct err *e);
-/* At its exit: what was put into memory is removed. */
+/* At the exit of that call: removes what was put into memory. */
 int files_leave(pid_t pid, const struct files_call *c, struct err *e);
-/* At the exit of any call that has succeeded, whose arguments are in r: what it tells of files. *r: its result. */
+/*
+ * At the exit of any successful call, whose arguments are in r: changes what it has told about files. *r: its result.
+ */
 int files_tell(pid_t pid, const struct launch_files *f, struct user_regs_struct *r, bool *changed, struct err *e);
 
 #endif

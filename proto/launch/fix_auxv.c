@@ -34,7 +34,7 @@ static int remote_write(pid_t pid, uint64_t at, const void *data, size_t len, st
 	return 0;
 }
 
-/* Reads the word at `at`; reads ahead, but not across a page that may not be there. */
+/* Reads the word at `at`. Reads ahead, but not beyond the page, since the next one may be missing. */
 static int remote_word(struct remote *r, uint64_t at, uint64_t *word, struct err *e)
 {
 	uint64_t index = (at - r->chunk_at) / 8;
@@ -59,7 +59,7 @@ static int remote_word(struct remote *r, uint64_t at, uint64_t *word, struct err
 	return 0;
 }
 
-/* Moves *at after the next NULL word. */
+/* Moves *at behind the next NULL word. */
 static int skip_strings(struct remote *r, uint64_t *at, struct err *e)
 {
 	uint64_t word;
@@ -84,7 +84,7 @@ static int stack_pointer(pid_t pid, uint64_t *sp, struct err *e)
 	return 0;
 }
 
-/* The value that the vector is to have for this type; NULL: it stays. */
+/* The value that the vector is to have for this type; NULL: it is not changed. */
 static const uint64_t *id_of(const struct launch_ids *ids, uint64_t type)
 {
 	static const struct {

@@ -49,7 +49,7 @@ struct launch_failure {
 	int stage, error;
 };
 
-/* For the calling thread. *was: what to set again. False: the host refuses. */
+/* Switches randomisation off for the calling thread. *was: the setting to restore. false: the host refuses. */
 static bool no_randomisation(int *was)
 {
 	int current = personality(0xffffffff);
@@ -81,14 +81,14 @@ static int set_stack_limit(uint64_t limit)
 	return setrlimit(RLIMIT_STACK, &r);
 }
 
-/* /dev/null on 0 to 2, the socket (*sock) on 3, nothing else. */
+/* Makes 0 to 2 /dev/null and 3 the socket (*sock), and closes all others. */
 static int null_stdio(int *sock)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0)
 		return -1;
-	/* Out of the way of 0 to 3 first: a daemon may have those free. */
+	/* moved away from 0 to 3, which a daemon may have free */
 	null = fcntl(null, F_DUPFD_CLOEXEC, 4);
 	*sock = fcntl(*sock, F_DUPFD_CLOEXEC, 4);
 	if (null < 0 || *sock < 0)
@@ -102,7 +102,7 @@ static int null_stdio(int *sock)
 	return close_range(4, ~0U, 0);
 }
 
-/* The socket moves out of the way. */
+/* Gives the program its descriptors; the socket is moved away from them. */
 static int take_fds(const struct launch_spec *s, int *sock)
 {
 	unsigned std = 0;
@@ -122,8 +122,8 @@ static int take_fds(const struct launch_spec *s, int *sock)
 }
 
 /*
- * Of all signals: libc's sigaction refuses the two that it keeps for itself, and a posix_spawn may have left those
- * ignored.
+ * Resets all signals; not by libc's sigaction, which refuses the two that it uses itself, and which a posix_spawn may
+ * have left ignored.
  */
 static void reset_signals(int all)
 {
@@ -218,7 +218,7 @@ static int report_failure(const struct launch_spec *s, const struct launch_failu
 	}
 }
 
-/* A container's filter answers ENOSYS, so that its own rules for clone, which it can look into, hold. */
+/* A container's filter may answer ENOSYS, so that its rules for clone apply, whose arguments it can examine. */
 static long clone_any(struct clone_args *args)
 {
 	long pid = syscall(SYS_clone3, args, sizeof(*args));
@@ -226,7 +226,7 @@ static long clone_any(struct clone_args *args)
 	return pid < 0 && errno == ENOSYS && !args->set_tid_size ? syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : pid;
 }
 
-/* A fork, with the PID that the spec wants. In the child: 0. */
+/* Forks, with the PID that the spec asks for. Returns 0 in the child. */
 static pid_t clone_child(int want_pid, struct err *e)
 {
 	pid_t tid = want_pid;
@@ -280,20 +280,23 @@ static int child_died(const struct launch_spec *s, int sock, int status, struct 
 	return err_set(e, ERR_INTERNAL, "%s: ended while it was starting", s->path);
 }
 
-/* A traced child whose start failed: has it ended meanwhile? Then it is reaped, its number free, and *e says how. */
+/*
+ * The start of a traced child has failed: has the child ended? Then it is reaped, its PID is free, and *e says how it
+ * ended.
+ */
 static bool has_ended(const struct launch_spec *s, pid_t pid, struct err *e)
 {
 	int status = 0;
 	pid_t r;
 
-	/* It was stopped for its tracer: if ptrace does not find it so, it has been killed, and its end is near. */
+	/* It was stopped for its tracer: if ptrace does not find it stopped, it was killed, and will end soon. */
 	if (!ptrace(PTRACE_PEEKUSER, pid, 0, 0) || errno != ESRCH)
 		return false;
 	do
 		r = waitpid(pid, &status, __WALL);
 	while (r < 0 && errno == EINTR);
 	if (r != pid)
-		return errno == ECHILD; /* reaped already: *e says why */
+		return errno == ECHILD; /* it was reaped already: *e says why */
 	if (WIFSTOPPED(status))
 		return false;
 	if (WIFSIGNALED(status))
@@ -304,8 +307,8 @@ static bool has_ended(const struct launch_spec *s, pid_t pid, struct err *e)
 }
 
 /*
- * Follows the seized child to its exec stop. 0: it stands there; 1: it is dead and reaped, *e says
- * why; -1: it lives and cannot be followed.
+ * Follows the seized child to its exec stop. 0: it stands there; 1: it is dead and reaped, *e says why; -1: it lives,
+ * but cannot be followed.
  */
 static int follow_to_exec(const struct launch_spec *s, pid_t pid, int sock, struct err *e)
 {
@@ -327,7 +330,7 @@ static int follow_to_exec(const struct launch_spec *s, pid_t pid, int sock, stru
 		if (event == PTRACE_EVENT_EXEC)
 			return 0;
 		if (event == PTRACE_EVENT_STOP && sig != SIGTRAP)
-			r = ptrace(PTRACE_LISTEN, pid, 0, 0); /* stopped by job control: stays so */
+			r = ptrace(PTRACE_LISTEN, pid, 0, 0); /* job control has stopped it, and it stays stopped */
 		else
 			r = ptrace(PTRACE_CONT, pid, 0, event ? 0 : sig);
 		if (r && errno != ESRCH)
@@ -335,7 +338,7 @@ static int follow_to_exec(const struct launch_spec *s, pid_t pid, int sock, stru
 	}
 }
 
-/* What the program has after its exec, which place_plan may have lowered. */
+/* Sets the limit that the program is to have after its exec (place_plan may have lowered it before). */
 static int give_stack_limit(pid_t pid, uint64_t limit)
 {
 	struct rlimit r;
@@ -367,7 +370,7 @@ static int give_id(const struct launch_spec *s, pid_t pid, struct err *e)
 	return why ? err_set(e, ERR_HOST, "cannot give the program a user ID of its own: %s", why) : 0;
 }
 
-/* As the user that may see the files. */
+/* Done as the user who may see the files. */
 static int give_names(const struct launch_spec *s, pid_t pid, struct err *e)
 {
 	const bool placed = s->top || (s->confine && s->confine->own_id);
@@ -406,7 +409,7 @@ static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_lim
 		return -1;
 	if (s->hold || !ptrace(PTRACE_DETACH, pid, 0, 0))
 		return 0;
-	/* Killed in its exec stop: the caller will reap a program that died at once. */
+	/* It was killed in its exec stop: to the caller, this is a program that died at once. */
 	if (errno == ESRCH)
 		return 0;
 	err_errno(e, ERR_HOST, "cannot let go of %s", s->path);
@@ -425,8 +428,8 @@ static unsigned random_bits(void)
 }
 
 /*
- * Where is it placed, and by which limit of its stack is it started? *after: that which it gets then. Without a limit
- * the kernel would map from the bottom up.
+ * Chooses where the image is placed, and the limit of its stack at the start. *after: the limit that it gets
+ * afterwards. (Without a limit, the kernel would map from the bottom up.)
  */
 static int place_plan(struct launch_spec *s, uint64_t *after, struct err *e)
 {

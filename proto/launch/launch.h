@@ -16,12 +16,12 @@
 #include "launch/fix_auxv.h"
 #include "launch/objects.h"
 
-/* What lets a container's programs have user namespaces with a /proc of their own, for messages. */
+/* How programs in a container can get user namespaces with a /proc of their own, for messages. */
 #define LAUNCH_CONTAINER                                                                                               \
 	"docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined; with AppArmor, "          \
 	"--security-opt apparmor=unconfined too"
 
-/* A descriptor of the caller's, and which number the program has it by. */
+/* A descriptor of the caller's, and its number in the program. */
 struct launch_fd {
 	int fd, as;
 };
@@ -31,32 +31,40 @@ struct launch_spec {
 	char *const *argv, *const *envp; /* NULL-terminated */
 	const char *cwd; /* NULL: the caller's; inside root if there is one */
 	const char *root; /* chroot; NULL: none. path is inside */
-	const struct launch_files *files; /* the program's files, in the place of a root; cwd is theirs. NULL: none */
-	const struct launch_confine *confine; /* what it may do; NULL: what the caller may */
-	uint64_t stack_limit; /* soft RLIMIT_STACK in bytes, ~0: unlimited, 0: keep. It places mappings */
+	const struct launch_files *files; /* the program's files, instead of a root; cwd is in there. NULL: none */
+	const struct launch_confine *confine; /* restrictions; NULL: the program may do what the caller may */
+	/* soft RLIMIT_STACK in bytes, ~0: unlimited, 0: unchanged. It determines where mappings are */
+	uint64_t stack_limit;
 	int want_pid; /* 0: any; else this PID (needs CAP_CHECKPOINT_RESTORE) */
-	const struct launch_fd *fds; /* if there are any: the program has these, and 0, 1 and 2 only if they are among
-					them; fd is larger than all `as` */
+	/*
+	 * if there are any, the program has only these (so 0, 1 and 2 must be among them to be kept); each fd is larger
+	 * than all `as`
+	 */
+	const struct launch_fd *fds;
 	unsigned nfds;
 	/*
-	 * 0: at the kernel's addresses without randomisation; where it cannot be turned off, at those of place.h. Else
-	 * as in a recording: what place_top_of() says of its recorder.
+	 * 0: the kernel's addresses without randomisation; if that cannot be switched off, those of place.h. Else the
+	 * addresses of a recording, whose place_top_of() was this.
 	 */
 	uint64_t top;
 	int null_stdio; /* 0, 1 and 2 become /dev/null, all other descriptors are closed */
 	int new_session; /* setsid */
 	/*
-	 * 0: ignored signals and the signal mask stay as the caller has them; 1: all default, none
+	 * 0: ignored signals and the signal mask are the caller's; 1: all signals have their default, and none is
 	 * blocked. The caller's handlers never run in the child.
 	 */
 	int default_signals;
 	const struct launch_ids *ids; /* the IDs that its auxiliary vector shows; NULL: the kernel's */
-	const struct launch_object *objects; /* files to be mapped at given addresses by the linker: see objects.h */
+	const struct launch_object *objects; /* files that the linker is to map at given addresses: see objects.h */
 	unsigned nobjects;
-	int hold; /* it stays in its exec stop, traced by the caller, which lets it go; it dies with the caller */
+	/* the program stays in its exec stop, traced by the caller, which resumes it; it dies with the caller */
+	int hold;
 	int own_group; /* it leads a process group of its own */
-	int every_cpu; /* it may run on all processors, whatever the caller is bound to: an allocator may count them
-			  before the recorder starts */
+	/*
+	 * it may run on all processors, even if the caller may not: an allocator may count them before the recorder
+	 * starts
+	 */
+	int every_cpu;
 };
 
 /*
@@ -67,9 +75,9 @@ struct launch_spec {
  */
 int launch_program(const struct launch_spec *s, pid_t *pid, struct err *e);
 /*
- * pid is traced by the caller and stands in the exec stop of another program, which a program that launch_program
- * started with top 0 has executed: gives it addresses as that one has, and stack_limit. ERR_HOST: it stands where it
- * was.
+ * A program that launch_program has started with top 0 has executed another program: pid stands in that exec stop, and
+ * is traced by the caller. Gives the new program the same kind of addresses, and stack_limit. ERR_HOST: nothing was
+ * moved.
  */
 int launch_executed(pid_t pid, uint64_t stack_limit, struct err *e);
 

@@ -3,7 +3,7 @@
 #ifndef FRED_LAUNCH_NAMESPACES_H
 #define FRED_LAUNCH_NAMESPACES_H
 
-/* The first of them that does, as a line to type as root; NULL: none is known. */
+/* The first such setting that forbids them, as a line to be typed as root; NULL: none is known. */
 const char *namespaces_setting(void);
 
 #endif

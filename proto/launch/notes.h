@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notes.h: what the notes of an ELF file (elf(5), PT_NOTE) say about how the program can be recorded. Freestanding: the
- * shim includes it too.
- *
- * Go's functions run on stacks of a few KiB without a page that guards them, and its own signal handlers all on another
- * stack (SA_ONSTACK). The recorder's handler begins where the system call was made: it would write over what is below.
+ * notes.h: finds out from the notes of an ELF file (elf(5), PT_NOTE) whether the program can be recorded. Freestanding:
+ * the shim includes it too. Go's functions run on stacks of a few KiB without a guard page, and Go has its own signal
+ * handlers run on another stack (SA_ONSTACK). The recorder's handler runs on the stack on which the system call was
+ * made: there it would overwrite what is below.
  */
 #ifndef FRED_LAUNCH_NOTES_H
 #define FRED_LAUNCH_NOTES_H

@@ -21,20 +21,20 @@
 
 #define OPTIONS (PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
 #define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
-#define SYSCALL_BYTES 2u /* of the instruction */
+#define SYSCALL_BYTES 2u /* the length of the instruction */
 #define NO_REPLACE 0x100000u /* MAP_FIXED_NOREPLACE */
 
 struct linker_run {
 	pid_t pid;
 	struct mapping linker; /* its code */
 	const struct launch_files *files;
-	bool placed; /* the arguments of the call of mmap that it is in were changed */
-	struct user_regs_struct were; /* before that */
-	bool led; /* the path of the call that it is in was */
+	bool placed; /* the arguments of the present call of mmap were changed */
+	struct user_regs_struct were; /* the registers before that */
+	bool led; /* the path of the present call was changed */
 	struct files_call call;
 };
 
-/* Runs to its next stop at the entry or the exit of a call. As launch_place_objects. */
+/* Runs to the next entry or exit of a system call. Returns as launch_place_objects. */
 static int next_stop(pid_t pid, struct err *e)
 {
 	int status, sig = 0;
@@ -112,7 +112,10 @@ static int at_entry(struct linker_run *f, const struct launch_object *v, unsigne
 	return led < 0 || ((f->placed || f->led) && set_registers(f->pid, &r, e)) ? -1 : 0;
 }
 
-/* A call keeps its arguments' registers. Where there is no room, it is made once more, as it was. */
+/*
+ * A call leaves its arguments' registers unchanged. If there was no room at the address, the original call is made
+ * instead.
+ */
 static void leave_mapping(struct linker_run *f, struct user_regs_struct *r, bool *again)
 {
 	f->placed = false;
@@ -149,7 +152,7 @@ static int at_exit(struct linker_run *f, bool *again, struct err *e)
 	return changed ? set_registers(f->pid, &r, e) : 0;
 }
 
-/* Up to the first call that is not the linker's, as launch_place_objects. */
+/* Runs up to the first call that is not the linker's. Returns as launch_place_objects. */
 static int follow_linker(struct linker_run *f, const struct launch_object *v, unsigned n, struct err *e)
 {
 	bool again = false;

@@ -20,10 +20,10 @@ struct launch_object {
 };
 
 /*
- * pid is traced by the caller and is in its exec stop. It runs until the dynamic linker is done, and each of
- * these files is mapped at its address, if there is room; all else is where the kernel chooses. files: where the linker
- * finds what it opens (files.h); NULL: where it looks. 0: it stands in front of the first system call that is not the
- * linker's; 1: it has ended and is reaped, *e says how; -1: it lives, and cannot be followed.
+ * pid is traced by the caller and is in its exec stop. It runs until the dynamic linker has finished; each of these
+ * files is mapped at its address if there is room, and all else where the kernel chooses. files: where the linker finds
+ * what it opens (files.h); NULL: at the usual paths. 0: the process stands before the first system call that is not the
+ * linker's; 1: it has ended and is reaped, *e says how; -1: it lives, but cannot be followed.
  */
 int launch_place_objects(pid_t pid, const struct launch_object *v, unsigned n, const struct launch_files *files,
 			 struct err *e);

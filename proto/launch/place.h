@@ -38,11 +38,12 @@
 
 #define PLACE_UNIT (1ull << 40)
 #define PLACE_TASK_END 0x7ffffffff000ull
-#define PLACE_KERNELS 0x800000000000ull /* what place_top_of gives where the kernel chose, without randomisation */
-#define PLACE_EXE 0x555555554000ull /* as the kernel, without randomisation */
+/* place_top_of returns this if the kernel has chosen the address, without randomisation */
+#define PLACE_KERNELS 0x800000000000ull
+#define PLACE_EXE 0x555555554000ull /* the kernel's address without randomisation */
 #define PLACE_STACK_MAX                                                                                                \
 	(16ull << 30) /* larger limits are set after the exec: without one, the kernel maps from the bottom up */
-#define PLACE_LOW 0x500000000000ull /* a program below stays where it is: it has fixed addresses */
+#define PLACE_LOW 0x500000000000ull /* a program below this has fixed addresses, and stays where it is */
 #define PLACE_HIGH 0x6a0000000000ull /* below: the program; above: the loader */
 #define PLACE_TEMP 0x6c0000000000ull /* free at an exec stop */
 #define PLACE_STACK_RANDOM (16ull << 30) /* the kernel's stack_maxrandom_size() */
@@ -60,7 +61,7 @@ struct place {
 	pid_t pid;
 	uint64_t top, gate; /* gate: of a system call instruction in the vDSO */
 	const char *why; /* what failed */
-	struct user_regs_struct regs; /* with which it begins */
+	struct user_regs_struct regs; /* with which the program begins */
 	struct place_group group[PLACE_KINDS];
 	struct {
 		uint64_t lo, hi;
@@ -71,7 +72,7 @@ struct place {
 	char text[PLACE_TEXT];
 };
 
-/* Of an address in the recorder. PLACE_KERNELS: it was not placed. */
+/* From an address in the recorder. PLACE_KERNELS: the image was not placed. */
 static inline uint64_t place_top_of(uint64_t shim_base)
 {
 	return (shim_base | (PLACE_UNIT - 1)) + 1;
@@ -123,7 +124,7 @@ static inline int place_write(struct place *p, uint64_t at, const void *from, ui
 	return 0;
 }
 
-/* /proc/PID/NAME into text, with a 0 after it. Its length, or -1. */
+/* Reads /proc/PID/NAME into text, with a NUL after it. Its length, or -1. */
 static inline long place_file(struct place *p, const char *name)
 {
 	char path[64] = "/proc/", digits[12], *to = path + 6;
@@ -215,7 +216,7 @@ static inline int place_see_stat(struct place *p)
 	if (place_file(p, "stat") < 0)
 		return -1;
 	for (s = at = p->text; *s; s++)
-		if (*s == ')') /* the name of a program may have one, too */
+		if (*s == ')') /* the name of a program may contain one, too */
 			at = s + 1;
 	for (unsigned i = 3; i < 64 && *at == ' '; i++) {
 		at += at[1] == '-' ? 2 : 1;

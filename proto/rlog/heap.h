@@ -21,13 +21,14 @@
 #define HEAP_USED 0x5553u
 #define HEAP_FREE 0x4652u
 #define HEAP_ALIGNED 0x414cu
-#define HEAP_BUSY 0x4259u /* --detect: about to be used, for other threads that look */
+/* --detect: the block is about to be used; seen by other threads that examine it */
+#define HEAP_BUSY 0x4259u
 
-struct heap_block { /* right before the memory that the program gets */
+struct heap_block { /* is right before the memory that the program gets */
 	uint16_t magic;
 	uint16_t cls;
-	uint32_t before; /* its distance from the header of the block before it, if that one is large; 0: it is not, or
-			    has none */
+	/* distance back to the header of the block before this one, if that is large; else, and if there is none, 0 */
+	uint32_t before;
 	/* HEAP_USED: what was asked for; HEAP_ALIGNED: distance to the real block's memory. See heap_block_size */
 	uint64_t size;
 };
@@ -38,11 +39,11 @@ struct heap_block { /* right before the memory that the program gets */
 #define HEAP_FILL 128u
 
 /*
- * A word that looks like glibc's size of a small chunk after a chunk in use. It follows the usable bytes of each block
- * below HEAP_MAPPED_MIN, and stands at the end of the block's memory. Not with --detect.
+ * A word that looks like glibc's size field of a small chunk after a chunk in use. It follows the usable bytes of each
+ * block below HEAP_MAPPED_MIN, at the end of the block's memory. Not with --detect.
  */
 #define HEAP_WORD 0x21ull
-#define HEAP_MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
+#define HEAP_MAPPED_MIN (128u << 10) /* from this size on glibc gives each block a mapping of its own */
 
 /* How many bytes the program may use when it asks for n: as many as with glibc. */
 static inline size_t heap_usable_of(size_t n)
@@ -66,7 +67,7 @@ static inline uint64_t heap_tag(uint64_t header, uint64_t n, unsigned cls, uint3
 	return ((h >> 56 | 0x80) << 8 | 0x80 | log) << HEAP_SIZE_BITS;
 }
 
-/* Is the header b, whose address is `header`, as it was written? */
+/* Is the header b, whose address is `header`, undamaged? */
 static inline int heap_is_whole(const struct heap_block *b, uint64_t header, uint64_t size)
 {
 	return b->cls < HEAP_CLASSES &&

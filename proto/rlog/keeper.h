@@ -20,12 +20,15 @@ enum keeper_op {
 	KEEPER_RENAME = 3,
 	KEEPER_UNLINK = 4,
 	KEEPER_ACCESS = 5,
-	KEEPER_GROW = 6, /* writes zeros to [off, end): beyond its RLIMIT_FSIZE */
-	KEEPER_WRITE = 7, /* the bytes after the request, at off */
-	KEEPER_APPEND = 8, /* the same at the end, to a file that is made if need be */
-	KEEPER_COPY = 9, /* [off, end) of the file whose descriptor came along, to the same place of one that is made if
-			    need be */
-	KEEPER_LISTEN = 10, /* a listening socket came along */
+	KEEPER_GROW = 6, /* writes zeros to [off, end), also beyond the process's RLIMIT_FSIZE */
+	KEEPER_WRITE = 7, /* writes the bytes after the request at off */
+	KEEPER_APPEND = 8, /* the same at the end of a file, which is made if it is missing */
+	/*
+	 * copies [off, end) of the file whose descriptor came with it to the same place of a file, which is made if it
+	 * is missing
+	 */
+	KEEPER_COPY = 9,
+	KEEPER_LISTEN = 10, /* a listening socket came with it */
 };
 
 struct keeper_req {
@@ -34,14 +37,14 @@ struct keeper_req {
 	uint32_t mode; /* OPEN, MKDIR */
 	uint32_t pad;
 	uint64_t off, end;
-	char path[160], to[160]; /* in the recording, relative; to: RENAME */
+	char path[160], to[160]; /* relative to the recording; to: only RENAME */
 };
-#define KEEPER_DATA 4096 /* bytes after a request, at most */
+#define KEEPER_DATA 4096 /* the most bytes after a request */
 
 struct keeper_answer {
 	int32_t ret; /* 0 or -errno */
 	uint32_t pad;
-	uint64_t secret[2]; /* of the control page */
+	uint64_t secret[2]; /* as in the control page */
 };
 
 #define KEEPER_NAME_LEN 24

@@ -88,7 +88,7 @@
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
 #define SHIM_STACK_ADDR 0x500000000000ull /* stack of thread N at + N << 26 */
 #define SHIM_LARGE_STACK_ADDR 0x580000000000ull /* at + N << 32, when it has no room there */
-#define SHIM_LARGE_STACKS 0x1600u /* N is less */
+#define SHIM_LARGE_STACKS 0x1600u /* N is below this */
 
 /* No area may reach into the next one. What has no bound here is checked where it is mapped. */
 #define RLOG_AREA_FITS(addr, size, next) _Static_assert((addr) + (size) <= (next), #addr " reaches into " #next)
@@ -136,17 +136,20 @@ static inline int shim_is_stack(uint64_t addr)
 enum replay_state {
 	REPLAY_RUNNING = 0,
 	REPLAY_PARKED = 1, /* at stop_at */
-	REPLAY_ENDED = 2, /* all events done; stands at the last one */
+	REPLAY_ENDED = 2, /* all events are done; the thread stands at the last one */
 	REPLAY_DIVERGED = 3, /* see struct replay_diverge; the thread stands in the shim */
-	REPLAY_FAILED = 4, /* the shim could not do its work: message in text */
+	REPLAY_FAILED = 4, /* the shim has failed: text says how */
 	REPLAY_UNFIT = 5, /* in parallel: a thread waits for a lock inside libc, which no thread releases */
 };
 
 enum replay_flags {
 	REPLAY_F_OUTPUT = 1, /* append what goes to standard output and error to out.NNNN */
-	REPLAY_F_LIVE = 4, /* the program is still being recorded: the last event is yet to come, and in no log */
-	REPLAY_F_DISPATCH = 8, /* calls are caught by Syscall User Dispatch: CRIU without privileges dumps no filters */
-	REPLAY_F_TOUCHED = 16, /* private memory may be mapped from a file: its pages are not dropped, but replaced */
+	/* the program is still being recorded: the last event has not happened yet, and is in no log */
+	REPLAY_F_LIVE = 4,
+	/* system calls are caught by Syscall User Dispatch, since CRIU without privileges does not dump filters */
+	REPLAY_F_DISPATCH = 8,
+	/* private memory may be mapped from a file, so its pages are replaced instead of dropped */
+	REPLAY_F_TOUCHED = 16,
 	REPLAY_F_OTHER_PIDS = 32, /* the kernel chooses PIDs and TIDs; the program is shown the recorded ones */
 };
 
@@ -167,19 +170,21 @@ struct replay_diverge {
 	uint64_t event; /* number of the event that did not match */
 	uint64_t caller; /* return address in the program */
 	char text[196]; /* what differs, NUL-terminated */
-	uint32_t expected_hash; /* of the object, where the kind has one */
+	uint32_t expected_hash; /* of the object, if the kind has one */
 };
 
-/* Where a thread waits in the shim: what its caller keeps in registers, with rsp and rip as after that wait. */
+/*
+ * Where a thread waits in the shim: the registers that its caller needs, with rsp and rip as they are after the wait.
+ */
 struct replay_stand {
 	uint64_t reg[8]; /* rbx, rbp, r12, r13, r14, r15, rsp, rip */
-	uint32_t there; /* 0: it runs; 1: it waits; 2: it is inside an event, and may hold a lock inside libc */
+	uint32_t there; /* 0: the thread runs; 1: it waits; 2: it is inside an event, and may hold a lock inside libc */
 	uint32_t reserved;
 };
 
 /*
- * A child that a fork in a replay made, where the worker wants them: it stands still there, whatever its parent does,
- * until `go` is not 0. Then it takes the control page and the schedule, which are its own meanwhile, and goes on.
+ * A child of a fork in the replay, if the worker wants children: it stands at the fork, while its parent continues,
+ * until `go` is not 0. Then it has its own copy of the control page and the schedule, and continues.
  */
 #define REPLAY_BRANCHES 1024u
 struct replay_branch {
@@ -201,11 +206,11 @@ struct replay_ctl {
 	int64_t cmd_result;
 	uint64_t stop_at; /* event number to stop after; ~0: none */
 	uint64_t turn;
-	uint64_t total; /* events on this timeline */
+	uint64_t total; /* events on the timeline */
 	uint32_t slot; /* index into sched */
 	uint32_t slot_left; /* events left in it */
 	uint32_t owner; /* thread ordinal whose turn it is */
-	uint32_t parked; /* thread ordinal that stands on `go` */
+	uint32_t parked; /* ordinal of the thread that waits on `go` */
 	int32_t pid; /* of this image, as seen in the cell */
 	uint32_t epoch; /* the worker adds 1 after a restore */
 	uint64_t mode_addr; /* address of the shim's mode word: 0 written there lets calls go straight to libc */
@@ -215,8 +220,8 @@ struct replay_ctl {
 	uint32_t wake[RLOG_MAX_THREADS]; /* futex words, by ordinal */
 	int32_t tid[RLOG_MAX_THREADS]; /* by ordinal, 0: not alive */
 	uint64_t stand_addr, stand_size; /* of thread N: struct replay_stand at stand_addr + N * stand_size */
-	uint64_t ahead_until; /* in parallel up to this event; 0: linear */
-	uint64_t ahead_from; /* of the slots, those after this one's start; ancestors' are linear */
+	uint64_t ahead_until; /* threads run in parallel up to this event; 0: the replay is linear */
+	uint64_t ahead_from; /* index of the image's own first slot: only later ones run in parallel */
 	uint32_t
 		ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
 	uint64_t walk_addr; /* rlog/walk.h; 0: this recorder is older than that */
@@ -226,36 +231,38 @@ struct replay_ctl {
 	 */
 	uint32_t blind;
 	/*
-	 * Of a copy that leaves the timeline. Not 0: a computation is not interrupted where it was interrupted in the
-	 * recording, but goes on, at most up to its next call, which counts as an event.
+	 * In a copy that leaves the timeline. Not 0: a computation that was interrupted in the recording is not
+	 * interrupted there, but runs on, at most to its next call, which counts as an event.
 	 */
 	uint32_t endless;
 	struct rlog_waits waits; /* of an older recorder: all 0 */
-	uint32_t no_checkpoint; /* there is state that CRIU does not keep */
-	uint32_t aliases; /* the program has memory that it has mapped more than once: plugins/record/shm/alias.c */
+	uint32_t no_checkpoint; /* CRIU cannot save part of the state */
+	uint32_t aliases; /* the program has mapped some memory more than once: plugins/record/shm/alias.c */
 	/*
-	 * The address of the recorder's word that holds the address of a struct replay_report (rlog/report.h), or 0.
-	 * 0: this recorder is older than that, or the heap is glibc's.
+	 * The address of the recorder's word that holds the address of a struct replay_report (rlog/report.h), or 0. 0:
+	 * an older recorder cannot report, or the heap is glibc's.
 	 */
 	uint64_t report_addr;
-	uint64_t report_kinds; /* how many kinds of entries it tells: REPORT_KIND_COUNT; an older recorder: 0 */
+	/* how many kinds of entries the recorder writes: REPORT_KIND_COUNT; an older recorder: 0 */
+	uint64_t report_kinds;
 	uint32_t learns_ids; /* with REPLAY_F_OTHER_PIDS, a thread that waited takes `pid` and `tid` from here; an older
 				recorder: 0 */
 	/*
-	 * A function of the recorder's that runs long (it searches the program's text) and calls none of the program's
-	 * code: who steps may run to its return. 0: this recorder is older than that.
+	 * A function of the recorder that takes long (it searches the program's text) and calls nothing of the program:
+	 * a thread that is stepped may run to its return. 0: an older recorder.
 	 */
 	uint64_t search_addr;
 	uint64_t report_filters; /* not 0: replay_report.filter is understood; an older recorder: 0; see
 				    REPORT_FILTERS_NEW */
-	uint64_t own_work; /* +1 for each piece of long work of the recorder's own: it makes progress */
-	uint32_t branches, branches_end; /* in branch[]: the next free one; from here on none is made */
+	/* incremented for each piece of long work of the recorder's own, to show that it makes progress */
+	uint64_t own_work;
+	uint32_t branches, branches_end; /* in branch[]: the next free one, and where the usable ones end */
 	struct replay_branch branch[REPLAY_BRANCHES];
 	uint64_t walk_codes; /* REPLAY_WALK_CODES of rlog/walk.h; an older recorder: 0 */
 	uint64_t walks_threads; /* not 0: several threads of a copy may walk (rlog/walk.h); an older recorder: 0 */
 	/*
-	 * Functions of the recorder's, in this range, that come to the program's code by calls of signal handlers only:
-	 * who steps may run to their return, with a breakpoint at these calls. An older recorder: 0.
+	 * Functions of the recorder, in this range, that reach the program's code only by calls of signal handlers: a
+	 * thread that is stepped may run to their return, with a breakpoint at these calls. An older recorder: 0.
 	 */
 	uint64_t closed_lo, closed_hi;
 	/*
@@ -267,7 +274,7 @@ struct replay_ctl {
 };
 
 RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);
-/* A recording has the recorder that made it: what is new comes at the end. */
+/* A recording contains the recorder that made it: so new fields come at the end. */
 _Static_assert(offsetof(struct replay_ctl, walk_addr) == 99200 && offsetof(struct replay_ctl, waits) == 99216 &&
 		       offsetof(struct replay_ctl, report_addr) == 99304 &&
 		       offsetof(struct replay_ctl, search_addr) == 99328 &&
@@ -311,10 +318,10 @@ struct replay_out {
 #define REPLAY_OUT_SHIFT 8
 enum replay_out_kind {
 	REPLAY_OUT_BYTES,
-	REPLAY_OUT_SEEK, /* what follows is written there */
+	REPLAY_OUT_SEEK, /* the position at which the following output is written */
 	REPLAY_OUT_AT, /* the same up to REPLAY_OUT_BACK, after which the position is the former one */
 	REPLAY_OUT_BACK,
-	REPLAY_OUT_SIZE, /* the file has this size now */
+	REPLAY_OUT_SIZE, /* the file's new size */
 };
 
 #endif

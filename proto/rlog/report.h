@@ -17,8 +17,8 @@
 #define REPORT_PC_MASK ((1ull << REPORT_KIND_SHIFT) - 1)
 
 /*
- * X(name, words of the entry). A new kind comes last, and is written only if the worker knows it (report_knows): an
- * older one takes an unknown kind for damage. The same goes for an entry of a known kind that is written of more
+ * X(name, words of the entry). A new kind comes last, and is only written if the worker knows it (report_knows): an
+ * older worker takes an unknown kind for damage. The same is true if a known kind is to be written for more
  * instructions than before.
  */
 #define REPORT_KINDS(X)                                                                                                \
@@ -73,21 +73,23 @@ enum replay_report_vector {
 	REPORT_VECTORS
 };
 
-#define REPORT_ARG_REGS 7 /* of ARGS */
-#define REPORT_LOADED_BYTES 32u /* of LOADED */
+#define REPORT_ARG_REGS 7 /* registers of ARGS */
+#define REPORT_LOADED_BYTES 32u /* the most bytes of LOADED */
 
-/* What is known of a block that is allocated. */
+/* Properties of a block that is allocated. */
 #define REPORT_BLOCK_ZERO 1u /* its bytes are 0 */
-#define REPORT_BLOCK_INNER 2u /* not the program's translated code asked for it, but what the recorder called */
+/* the recorder's own call allocated it, and not the program's translated code */
+#define REPORT_BLOCK_INNER 2u
 #define REPORT_BLOCK_MOVED 4u /* the bytes of the block that is freed next are copied into it */
 
-/* Which accesses have entries. If `args`, those of calls and jumps whose arguments are reported have them, too. */
+/* Which accesses have entries. If `args`, so have those of calls and jumps whose arguments are reported. */
 enum replay_report_filter {
-	REPORT_ALL = 0, /* then all arguments and results are reported, too */
+	REPORT_ALL = 0, /* all; then all arguments and results are reported, too */
 	REPORT_HEAP, /* in the lower part of the heap's arenas (REPORT_HEAP_PART), or with operands of unknown size */
-	REPORT_SHADOW, /* of those, the ones that are not, in the shadow, wholly in memory of the program's blocks */
-	REPORT_ONLY, /* of the instructions in `only` */
-	REPORT_NEW, /* those that are not known: struct replay_known */
+	/* of those, the ones that are not, according to the shadow, wholly in memory of the program's blocks */
+	REPORT_SHADOW,
+	REPORT_ONLY, /* those of the instructions in `only` */
+	REPORT_NEW, /* those that are not known yet: struct replay_known */
 };
 #define REPORT_FILTERS_NEW 2u /* replay_ctl.report_filters, from here on: of REPORT_NEW, too */
 
@@ -98,7 +100,7 @@ enum replay_report_filter {
 #define REPORT_SHADOW_INDEX(addr) (((addr) & ((1ull << REPORT_HEAP_BIT) - 1)) >> 3)
 #define REPORT_SHADOW_BYTES (1ull << (REPORT_HEAP_BIT - 3))
 #define REPORT_ONLY_MAX 63u
-#define REPORT_KINDS_MAX 256u /* they are a byte */
+#define REPORT_KINDS_MAX 256u /* a kind is one byte */
 
 /* [lo, hi) */
 struct replay_report_code {
@@ -108,15 +110,16 @@ struct replay_report_code {
 #define REPORT_CODES_SPARE 256u
 
 struct replay_report {
-	uint64_t cur; /* address of the next entry */
+	uint64_t cur; /* the address of the next entry */
 	uint64_t full; /* from here on translated code stops, for the worker to take the entries out */
-	uint64_t end; /* after the last byte; what has no room is lost */
-	uint64_t lost; /* entries */
-	uint64_t every; /* not 0: each instruction has an entry; is not to change afterwards */
+	uint64_t end; /* the end of the memory; entries that have no room are lost */
+	uint64_t lost; /* how many entries were lost */
+	uint64_t every; /* not 0: each instruction has an entry; must not change afterwards */
 	uint64_t args; /* not 0: arguments and results of calls are reported; must not change afterwards */
-	uint64_t loaded_lo, loaded_hi; /* what is loaded here is reported; must not change afterwards; 0: nowhere */
+	/* values that are loaded by code in this range are reported; must not change afterwards; 0: none */
+	uint64_t loaded_lo, loaded_hi;
 	uint64_t filter; /* enum replay_report_filter; must not change afterwards */
-	uint64_t accesses; /* with a filter: how many there were, those without entries too */
+	uint64_t accesses; /* with a filter: the number of all accesses, also those without entries */
 	uint64_t onlys, only[REPORT_ONLY_MAX];
 	uint64_t kinds; /* REPORT_KIND_COUNT of the worker; an older one: 0, or the last of 64 in `only` */
 	/*
@@ -124,13 +127,15 @@ struct replay_report {
 	 * array, in ascending order). Of such calls inside each other, the outermost one's result is reported.
 	 */
 	uint64_t words, word_at;
-	uint64_t called_sp; /* where the return address of such a call stands that has not returned; 0: there is none */
+	/* the stack pointer at such a call that has not returned, where its return address is; 0: there is none */
+	uint64_t called_sp;
 	/*
 	 * The program's code, an array: the processor may not execute it in this copy, but translated code may
 	 * (visibility/program_code.h). The recorder keeps it when the program maps files, or changes rights.
 	 */
 	uint64_t codes, codes_max, code_at;
-	/* Where the last CALLED ends that has not been taken back; the worker sets it to 0 when it takes entries out.
+	/*
+	 * The end of the last CALLED that has not been taken back; the worker sets it to 0 when it takes entries out.
 	 */
 	uint64_t called;
 	/*
@@ -171,7 +176,7 @@ struct replay_calls {
 	uint64_t pc[REPORT_CALLS];
 };
 
-/* Do returns take calls back? */
+/* Are calls taken back by their returns? */
 static inline int report_has_calls(const struct replay_report *r)
 {
 	return r->filter == REPORT_SHADOW && report_knows(r, REPORT_STANDS);

@@ -62,24 +62,26 @@ struct rlog_head {
 	uint32_t thread; /* ordinal of the thread in it, from 1 */
 	int32_t tid;
 	uint64_t stamp0;
-	uint64_t boundary; /* offset at which a late record starts, 0: none: to find the end faster */
-	uint64_t own_process; /* 1: no thread, but a process that shares the memory (CLONE_VM); tid is its PID */
+	/* offset at which a late record starts, 0: none. It speeds up the search for the log's end */
+	uint64_t boundary;
+	/* 1: it is not a thread, but a process that shares the memory (CLONE_VM); tid is its PID */
+	uint64_t own_process;
 	uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct rlog_head) == 64, "rlog_head");
 
 /*
- * pNNNN/tNNNN.zst: parts of a log that its thread is done with, one after the other: each is a struct rlog_frame,
- * which zstd skips, and a zstd frame with its checksum. They count instead of what the log itself has there, which may
- * be a hole or cut off. The log's first page is in none of them.
+ * pNNNN/tNNNN.zst: parts of a log that its thread has finished, one after the other. Each is a struct rlog_frame, which
+ * zstd skips, and a zstd frame with its checksum. They replace the same range of the log, which may be a hole or cut
+ * off. The log's first page is in none of them.
  */
 #define RLOG_FRAME_MAGIC 0x184d2a5fu
-#define RLOG_FRAME_START 4096u /* where in the log the first one begins */
+#define RLOG_FRAME_START 4096u /* where in the log the first part begins */
 struct rlog_frame {
 	uint32_t magic, skip; /* skip: the bytes after this word that zstd skips */
-	uint64_t offset; /* in the log */
-	uint32_t bytes; /* of the log */
-	uint32_t packed; /* of the zstd frame that follows */
+	uint64_t offset; /* of the part in the log */
+	uint32_t bytes; /* the part's length in the log */
+	uint32_t packed; /* the length of the zstd frame that follows */
 };
 _Static_assert(sizeof(struct rlog_frame) == 24, "rlog_frame");
 
@@ -104,19 +106,24 @@ struct rlog_image {
 	uint64_t outputs; /* EXEC: RLOG_OUTPUTS_KNOWN, and 2 bits for each of the first 16 descriptors: is it
 			     the recording's standard output (1), its standard error (2) or neither (0)? And
 			     RLOG_NO_CLONE3 */
-	uint64_t cell_pid; /* in a PID namespace that the program made, where pid is no number for a replay: that; else
-			      0 */
+	/*
+	 * if the program made a PID namespace, so that pid cannot be used in a replay: the PID for the replay; else 0
+	 */
+	uint64_t cell_pid;
 };
 #define RLOG_OUTPUTS_KNOWN (1ull << 63)
 #define RLOG_NO_CLONE3                                                                                                 \
-	(1ull << 62) /* clone3 answered ENOSYS, and libc made its threads by clone: a replay answers so too */
+	(1ull << 62) /* clone3 answered ENOSYS, and libc made its threads by clone: so it does in the replay */
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
 
 /* After the strings of an EXEC image, in recordings that have it. */
 struct rlog_begin {
-	uint64_t uid, euid, gid, egid; /* whose the process was, as its auxiliary vector says */
-	uint64_t out_at[2]; /* the first process's: where in a file its standard output and error began; ~0: in none, or
-			       at the end of one, wherever it seeks (O_APPEND) */
+	uint64_t uid, euid, gid, egid; /* the process's IDs, as its auxiliary vector has them */
+	/*
+	 * of the first process: the positions in their files at which its standard output and error began; ~0: it is
+	 * not a file, or is always written at its end (O_APPEND)
+	 */
+	uint64_t out_at[2];
 };
 _Static_assert(sizeof(struct rlog_begin) == 48, "rlog_begin");
 
@@ -125,8 +132,7 @@ enum rlog_sched { RLOG_SCHED_PARALLEL = 0, RLOG_SCHED_SERIAL = 1, RLOG_SCHED_CHA
 enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1, RLOG_MALLOC_DETECT = 2 /* fred's, with --detect */ };
 #define RLOG_NOTES 64
 
-/* What --detect has found: one block of the heap that was damaged. In a note of RLOG_NOTE_DAMAGE, instead of its text.
- */
+/* What --detect has found: a damaged block of the heap. It is in a note of RLOG_NOTE_DAMAGE, in place of the text. */
 enum rlog_damage_kind {
 	RLOG_DAMAGE_AFTER = 1, /* a write after the bytes that were asked for */
 	RLOG_DAMAGE_BEFORE = 2, /* a write before the block */
@@ -135,15 +141,15 @@ enum rlog_damage_kind {
 enum rlog_damage_when { RLOG_DAMAGE_AT_FREE = 1, RLOG_DAMAGE_AT_REUSE = 2, RLOG_DAMAGE_AT_END = 3 };
 struct rlog_damage {
 	uint32_t kind, when; /* enum rlog_damage_kind, enum rlog_damage_when */
-	uint64_t memory, size; /* as the program has them */
+	uint64_t memory, size; /* of the block, as the program has them */
 	uint64_t header; /* address of struct heap_block */
 	uint64_t at; /* the first byte that was changed */
-	uint64_t expected, found; /* that byte */
-	uint64_t thread; /* ordinal of the thread that freed it or took it again; 0: found at the end */
-	uint64_t site; /* after the call that allocated it; 0: not known */
+	uint64_t expected, found; /* ... of which these are the values */
+	uint64_t thread; /* ordinal of the thread that freed the block or reused it; 0: found at the end */
+	uint64_t site; /* the address after the call that allocated it; 0: not known */
 	char where[152]; /* the same: "/path/of/libfoo.so+0x12" */
 };
-struct rlog_note { /* something the user must know: a refusal, an unrecorded child */
+struct rlog_note { /* something that the user must know: a refusal, an unrecorded child */
 	uint32_t ready; /* 1 once the rest is written */
 	uint32_t kind; /* enum rlog_note_kind */
 	uint32_t process;
@@ -152,24 +158,25 @@ struct rlog_note { /* something the user must know: a refusal, an unrecorded chi
 	char text[232]; /* NUL-terminated: caller ("libfoo.so+0x12"), path, ... */
 };
 enum rlog_note_kind {
-	RLOG_NOTE_NONE = 0, /* taken back: its place is free */
+	RLOG_NOTE_NONE = 0, /* withdrawn: its place is free */
 	RLOG_NOTE_REFUSED_SYSCALL = 1, /* number: nr; text: caller; answered with ENOSYS */
 	RLOG_NOTE_UNRECORDED_EXEC = 2, /* text: "path: reason" */
-	RLOG_NOTE_LOG_FAILED = 3, /* number: errno; the log ends here, the program went on unrecorded */
+	RLOG_NOTE_LOG_FAILED = 3, /* number: errno; the log ends here, and the program went on unrecorded */
 	RLOG_NOTE_REFUSED_IOCTL = 4, /* number: request; text: caller */
 	RLOG_NOTE_UNSUPPORTED = 5, /* text: what */
 	RLOG_NOTE_CHOICE = 6, /* text: how the recorder continued, and why */
 	RLOG_NOTE_BOUND = 7, /* text: why the recording could not be kept within its bound */
 	/*
-	 * number: a thread; text: what it waits for. After all of them one with 0 or RLOG_DEADLOCK_FOR_EVER. Taken
-	 * back when a thread continues.
+	 * number: a thread; text: what it waits for. The last note of a deadlock has the number 0 or
+	 * RLOG_DEADLOCK_FOR_EVER. Withdrawn when a thread continues.
 	 */
 	RLOG_NOTE_DEADLOCK = 8,
-	/* as DEADLOCK, for threads that wait for each other while others continue, which does not take it back */
+	/* as DEADLOCK, for threads that wait for each other while others run; not withdrawn when those continue */
 	RLOG_NOTE_CYCLE = 9,
 	RLOG_NOTE_DAMAGE = 10, /* number: address of the block; text: struct rlog_damage */
 };
-#define RLOG_DEADLOCK_FOR_EVER (-1) /* neither a handler nor another process can help: the client ends the program */
+/* neither a handler nor another process can end the wait: the client ends the program */
+#define RLOG_DEADLOCK_FOR_EVER (-1)
 _Static_assert(sizeof(struct rlog_damage) <= sizeof(((struct rlog_note *)0)->text), "rlog_damage");
 struct rlog_control {
 	uint64_t magic;
@@ -183,37 +190,39 @@ struct rlog_control {
 	uint32_t note_count; /* atomically incremented; may exceed RLOG_NOTES */
 	uint64_t next_stamp;
 	uint64_t output[2][3]; /* device, inode, special device: of the first process's standard output and error */
-	uint64_t went_serial; /* some process holds a CALL_SERIAL */
+	uint64_t went_serial; /* a process has recorded a CALL_SERIAL */
 	uint64_t client; /* PID of the client that is the parent of the first process; 0: none */
 	struct rlog_note note[RLOG_NOTES];
-	/* of a bounded recording (--max-log); all 0 in others; older recorders' control pages end before these */
-	uint64_t log_limit; /* bytes that all logs may take, ahead of their threads included */
-	uint64_t log_used; /* bytes that they take: the recorder adds to it, and the process that removes their oldest
-			      part subtracts */
+	/* for a bounded recording (--max-log); 0 in others; not in the control page of an older recorder */
+	uint64_t log_limit; /* the limit for all logs, including what they have allocated ahead of their threads */
+	/* their present size: the recorder adds to it, and the process that removes their oldest parts subtracts */
+	uint64_t log_used;
 	uint32_t log_chunk; /* how far a log grows at once */
-	uint32_t log_lease; /* until when that process is taken to be alive, in tenths of a second of CLOCK_MONOTONIC */
+	/* how long that process is taken to be alive: a time of CLOCK_MONOTONIC in tenths of a second */
+	uint32_t log_lease;
 	uint32_t log_freed; /* futex: +1 when a part was removed */
 	uint32_t waiting_count; /* atomically incremented; may exceed RLOG_WAITING */
 	struct rlog_waiting waiting[RLOG_WAITING];
-	/* rlog/keeper.h; absent in those of an older recorder */
-	uint64_t secret[2]; /* random: knowing it proves that an answer is for this recording */
-	uint64_t dir[2], self[2]; /* device and inode, as the client sees them: of the recording, and of this page */
-	uint32_t subreapers; /* a process has made itself one: it would be given orphans of the recorder's */
+	/* for rlog/keeper.h; not in the control page of an older recorder */
+	uint64_t secret[2]; /* random numbers: an answer that contains them is for this recording */
+	uint64_t dir[2], self[2]; /* device and inode of the recording, and of this page, as the client sees them */
+	uint32_t subreapers; /* a process has made itself a subreaper, so it would get the recorder's orphans */
 	/*
-	 * PID of a process that is about to execute a program with the recorder, and that somebody else traces, who is
-	 * to place the new image (launch/place.h); 0: none. Absent, as the next one is, in those of an older recorder.
+	 * PID of a process that is about to execute a program with the recorder, and is traced by another process,
+	 * which must place the new image (launch/place.h); 0: none. This and the next field are not in the control page
+	 * of an older recorder.
 	 */
 	uint32_t traced_exec;
-	uint64_t traced_stack; /* RLIMIT_STACK, soft, which that one is to have then */
+	uint64_t traced_stack; /* the soft RLIMIT_STACK that this process is to have then */
 };
 
 /*
- * pNNNN/traps: which instructions made trapped system calls, which no wrapper saw, and how often. A hash table of
- * RLOG_TRAPS entries, shared by all threads; made at the first trap.
+ * pNNNN/traps: which instructions made system calls that were trapped (as no wrapper saw them), and how often. A hash
+ * table of RLOG_TRAPS entries, shared by all threads; made at the first trap.
  */
 #define RLOG_TRAPS 512u
 struct rlog_traps {
-	uint64_t magic, others; /* calls that had no place in the table */
+	uint64_t magic, others; /* others: calls that had no room in the table */
 	struct {
 		uint64_t key; /* address after the instruction, and the number << RLOG_TRAP_SHIFT; 0: free */
 		uint64_t count;
@@ -222,7 +231,7 @@ struct rlog_traps {
 #define RLOG_TRAP_SHIFT 48
 _Static_assert(sizeof(struct rlog_traps) == RLOG_TRAPS * 16, "rlog_traps");
 
-/* Which library call a CALL record is about. Append only. */
+/* The library call that a CALL record is about. New ones come at the end. */
 enum rlog_call {
 	RLOG_CALL_SPAWN_ERROR = 1, /* posix_spawn's own result */
 	RLOG_CALL_GETCPU = 2,
@@ -247,8 +256,8 @@ enum rlog_call {
 };
 
 /*
- * Bytes that a call read from an unchanged file are not in its SYSRET. It has a 0 in place of their length, and then
- * this struct, which says where in a recorded file they are; their number is the call's result.
+ * Bytes that a call has read from an unchanged file are not in its SYSRET, which has a 0 in place of their length, and
+ * then this struct. It says where in a recorded file they are; the call's result is their number.
  */
 struct rlog_ref {
 	uint64_t dev, ino, size, mtime_ns, part; /* the copy's name, "DEV-INO-SIZE-MTIMENS[-PART]" in hexadecimal */

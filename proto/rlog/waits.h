@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /*
- * What a thread waits for, if only another thread of the process can provide it. WAIT_OTHER: it waits for something
+ * What a thread waits for, if only another thread of the process can end the wait. WAIT_OTHER: it waits for something
  * else, or with a time limit.
  */
 enum wait_kind {
@@ -28,9 +28,9 @@ enum wait_kind {
 #define WAIT_LIMITED 0x100u
 
 /*
- * Where to find it in the process. Thread N is at threads + N * thread_size; at_*: offsets in that, of a uint32_t
- * unless said otherwise. In a replay `handlers` is 0, and a thread whose kind is not 0 waits for its object only if
- * that is not free; else it waits for its turn.
+ * Where this is in the process. Thread N is at threads + N * thread_size; at_*: offsets there, of a uint32_t unless
+ * said otherwise. In a replay `handlers` is 0, and a thread whose kind is not 0 waits for its object only if that is
+ * not free; else it waits for its turn.
  */
 struct rlog_waits {
 	uint64_t threads, thread_size; /* 0: nothing is known */
@@ -41,13 +41,13 @@ struct rlog_waits {
 	/* uint64_t [2]; the second one: of a condition, the mutex that its wait locks again; or 0 */
 	uint32_t at_object;
 	uint32_t at_caller; /* uint64_t: return address of the call */
-	uint32_t at_log; /* uint64_t: another value when it has made an event */
-	uint32_t at_shown_tid; /* as the program knows it: what libc writes into locks; 0, of an older recorder: at_tid
-				*/
+	uint32_t at_log; /* uint64_t: changes with each event of the thread */
+	/* uint32_t: the TID that the program knows, which libc writes into locks; 0 (an older recorder): at_tid */
+	uint32_t at_shown_tid;
 };
 _Static_assert(sizeof(struct rlog_waits) == 80, "rlog_waits");
 
-/* In REC/control: the processes in which a thread has waited so. */
+/* In REC/control: the processes in which a thread has waited in this way. */
 #define RLOG_WAITING 64u
 struct rlog_waiting {
 	uint32_t ready; /* 1 once the rest is written */

@@ -30,7 +30,7 @@
 enum replay_walk_state {
 	REPLAY_WALK_NTH = 1, /* at a place, or after the change of a word */
 	REPLAY_WALK_GOAL = 2, /* registers and words have the wanted values; it can continue at `again` */
-	REPLAY_WALK_LEFT = 3, /* what comes now cannot be translated, or is the kernel's or the recorder's */
+	REPLAY_WALK_LEFT = 3, /* the next code cannot be translated, or belongs to the kernel or the recorder */
 	REPLAY_WALK_FULL = 4, /* the report is full; when it has been emptied, the walk can continue at `again` */
 };
 
@@ -42,61 +42,64 @@ struct replay_walk_word {
 struct replay_walk_change {
 	uint64_t number; /* from 1 */
 	uint64_t from; /* the instruction that made it; 0: the recorder */
-	uint64_t places; /* arrivals at place[] before it */
+	uint64_t places; /* how many arrivals at place[] were before it */
 	uint64_t was[REPLAY_WALK_WATCHES], now[REPLAY_WALK_WATCHES];
 };
 
 struct replay_walk {
 	/*
-	 * The worker's. Arrivals are those at place[], and each coming into the range; see struct xlate_count in
+	 * Set by the worker. Arrivals are those at place[], and each entry into the range; see struct xlate_count in
 	 * plugins/record/dbt/xlate.h.
 	 */
 	uint64_t pc; /* where the thread stands */
-	uint64_t nth; /* it ends at this arrival, from 1; 0: at none */
+	uint64_t nth; /* the walk ends at this arrival, counted from 1; 0: at none */
 	uint64_t place[REPLAY_WALK_PLACES];
 	uint64_t range_lo, range_hi, range_sp;
-	uint64_t goal; /* an address where it ends if registers and words are these; 0: none */
+	uint64_t goal; /* an address at which the walk ends if registers and words have these values; 0: none */
 	uint64_t reg[REPLAY_WALK_REGS];
 	struct replay_walk_word word[REPLAY_WALK_WORDS];
 	uint32_t places, words;
-	/* The shim's. */
+	/* Set by the shim. */
 	uint32_t state, maps;
 	uint64_t start, end;
 	uint64_t at, again;
 	uint64_t count_at; /* where arrivals are counted */
-	uint64_t arrivals; /* the last one included */
-	uint64_t goals; /* times at goal, whatever the state; the last one included */
+	uint64_t arrivals; /* including the last one */
+	uint64_t goals; /* arrivals at goal with any values, including the last one */
 	struct {
 		uint64_t addr, len;
 	} map[REPLAY_WALK_MAPS];
-	uint64_t counted; /* goals is true at every end; 0: of an older recorder, only at a goal */
+	uint64_t counted; /* goals is set at every end; 0: an older recorder, which sets it only at a goal */
 	/*
 	 * The worker's: words of 1, 2, 4 or 8 bytes. A change of one of them is an arrival, too; if the next
 	 * instruction is at place[], both count as one arrival.
 	 */
 	struct {
 		uint64_t addr, len;
-		uint64_t value; /* the shim's: as it was when it was changed last, or at the start */
+		uint64_t value; /* set by the shim: the value after the last change, or at the start */
 	} watch[REPLAY_WALK_WATCHES];
 	uint64_t watches;
-	uint64_t nth_change; /* it ends at this change, from 1; 0: at none */
-	/* The shim's. */
-	uint64_t can_watch; /* 0: of an older recorder: nothing was watched */
-	uint64_t changes; /* the last one included */
-	uint64_t changed_now; /* NTH: it is a change... */
+	uint64_t nth_change; /* the walk ends at this change, counted from 1; 0: at none */
+	/* Set by the shim. */
+	uint64_t can_watch; /* 0: an older recorder: nothing was watched */
+	uint64_t changes; /* including the last one */
+	uint64_t changed_now; /* NTH: the arrival is a change... */
 	uint64_t from; /* ... made by this instruction; 0: by the recorder */
-	uint64_t changed; /* GOAL: the instruction before has made a change */
+	uint64_t changed; /* GOAL: the instruction before it has made a change */
 	struct replay_walk_change log[REPLAY_WALK_LOG]; /* change N is at N % REPLAY_WALK_LOG */
 	/* The worker's: count branches, calls and returns, too; it ends before the nth of them, from 1 (NTH); 0: at
 	 * none. */
 	uint64_t count_branches, nth_branch;
-	/* The shim's: how many, the one before which it ended included; where they are counted, 0: of an older
-	 * recorder, which cannot. */
+	/*
+	 * Set by the shim: how many, including the one before which it ended; and where they are counted. 0: an older
+	 * recorder, which cannot.
+	 */
 	uint64_t branches, branches_at;
 	uint64_t report; /* the worker's: address of a struct replay_report in the copy; 0: none */
 	/*
-	 * The worker's: the walk before this one, whose struct this is and whose map was not unmapped, ended with LEFT.
-	 * It goes on at pc with what is translated already; counts add up, and nothing else of the request may differ.
+	 * Set by the worker: the walk before this one had this struct, its map was not unmapped, and it ended with
+	 * LEFT. The walk continues at pc with the code that is translated already; counts are added up, and nothing
+	 * else of the request may differ.
 	 */
 	uint64_t resume;
 	uint64_t can_resume; /* the shim's; 0: of an older recorder */
@@ -104,9 +107,9 @@ struct replay_walk {
 	 * copy begins there; 0: of an older recorder. */
 	uint64_t nmarks_at, marks_at; /* at most REPLAY_WALK_MARKS */
 	/*
-	 * The shim's: where its functions return to that translated code has called; the address of two words, of the
-	 * last such call: where on the stack `back` stands, and the return address in whose place. 0: of an older
-	 * recorder.
+	 * Set by the shim: where functions of its own return to that translated code has called; and the address of two
+	 * words about the last such call: the place on the stack where `back` was put, and the return address that was
+	 * there. 0: an older recorder.
 	 */
 	uint64_t back, native_at;
 	/* The worker's: memory that has code, which may change without a call of the kernel, though it may not be
@@ -115,12 +118,14 @@ struct replay_walk {
 	struct {
 		uint64_t lo, hi; /* [lo, hi) */
 	} code[REPLAY_WALK_CODES];
-	/* The shim's: where it has the watched words as it saw them last, each with its sign changed, in 8 bytes; 0: of
-	 * an older recorder. */
+	/*
+	 * Set by the shim: where it keeps the last values of the watched words, each negated, in 8 bytes; 0: an older
+	 * recorder.
+	 */
 	uint64_t minus_at;
 };
 
-/* As struct replay_ctl: what is new comes at the end. */
+/* As in struct replay_ctl, new fields come at the end. */
 _Static_assert(offsetof(struct replay_walk, can_watch) == 1584 && offsetof(struct replay_walk, can_resume) == 24200 &&
 		       offsetof(struct replay_walk, native_at) == 24232 && offsetof(struct replay_walk, codes) == 24240,
 	       "struct replay_walk");

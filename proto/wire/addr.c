@@ -29,7 +29,7 @@ static uint64_t hash_path(const char *s)
 	return h;
 }
 
-/* dir must be a real directory of ours that nobody else can enter. */
+/* Checks that dir is a folder, not a link, that belongs to this user, and that nobody else can enter. */
 static int check_private(const char *dir, struct err *e)
 {
 	struct stat st;
@@ -55,7 +55,7 @@ static int set_path(struct wire_addr *a, const char *dir, const char *name)
 }
 
 /*
- * The user outside of the caller's user namespace (user_namespaces(7), "Defining user and group ID mappings"):
+ * The user's ID outside of the caller's user namespace (user_namespaces(7), "Defining user and group ID mappings"):
  * inside, anybody can be user 0.
  */
 static unsigned outer_uid(void)

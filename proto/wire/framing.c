@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define CHUNK ((size_t)64 << 10)
-#define KEEP ((size_t)1 << 20) /* an empty buffer larger than this is given back */
+#define KEEP ((size_t)1 << 20) /* an empty buffer larger than this is freed */
 
 void wire_frame_init(struct wire_frame *f, size_t limit)
 {

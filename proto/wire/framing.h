@@ -15,9 +15,9 @@
 struct wire_frame {
 	char *data;
 	size_t len, cap;
-	size_t start; /* of the message being looked for */
+	size_t start; /* where the message that is looked for begins */
 	size_t scan; /* no newline in [start, scan) */
-	size_t limit; /* bytes of a message, without its newline */
+	size_t limit; /* the most bytes of a message, without its newline */
 };
 
 enum wire_frame_result { WIRE_FRAME_LINE, WIRE_FRAME_MORE, WIRE_FRAME_LOST };

@@ -47,7 +47,7 @@ json_t *wire_notification(const char *method, json_t *params);
 json_t *wire_result(json_t *id, json_t *result);
 /* id NULL: JSON null. */
 json_t *wire_error(json_t *id, int code, const char *text);
-/* With the code of e's kind, and the kind's name in error.data.kind. */
+/* An error with the code of e's kind; error.data.kind is the kind's name. */
 json_t *wire_error_from(json_t *id, const struct err *e);
 /* The message as one malloc'd line that ends in a newline; *len without the NUL. NULL: no memory. */
 char *wire_line(const json_t *msg, size_t *len);

@@ -31,8 +31,8 @@ const struct wire_method *wire_method_find(const char *name);
 const struct wire_param *wire_param_at(const struct wire_method *m, size_t i);
 const char *wire_type_name(enum wire_type t);
 /*
- * Are params (an object, or NULL for none) what m takes: all required ones, no unknown ones, right
- * types? ERR_USAGE naming the parameter if not.
+ * Do params (an object, or NULL for none) fit m: all required ones, no unknown ones, right types? ERR_USAGE naming the
+ * parameter if not.
  */
 int wire_params_check(const struct wire_method *m, const json_t *params, struct err *e);
 
