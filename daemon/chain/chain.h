@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain.h: what explain found: the failure, the steps from it back to its cause, and why the chain of
- * steps ends. JSON is made of them here, and nowhere else; locations and backtraces are made by
- * replay/show.h and only passed on.
+ * chain.h: the findings of explain: the failure, the steps from it back to its cause, and why the chain of steps ends.
+ * They are turned into JSON here, and nowhere else; locations and backtraces come from replay/show.h, and are passed on
+ * unchanged.
  */
 #ifndef FRED_CHAIN_CHAIN_H
 #define FRED_CHAIN_CHAIN_H
@@ -13,7 +13,7 @@
 #include "reclog/timeline.h"
 #include "replay/navigate.h"
 
-/* What happened at a step; chain.c has their names as in fredctl(1). */
+/* What happened at a step; their names in fredctl(1) are in chain.c. */
 enum step_role {
 	STEP_FAILURE,
 	STEP_ACQUIRE,
@@ -35,10 +35,10 @@ enum step_role {
 	STEP_WRITE,
 };
 
-/* A state in which the program stood, and what is to be said about it. Owns what it points to. */
+/* A state of the program, and what is to be said about it. Owns what it points to. */
 struct step {
 	enum step_role role;
-	bool at_end; /* it is the program's end: `at` has an event, and neither PC nor hits */
+	bool at_end; /* it is the program's end: `at` has an event, but no PC and hits */
 	struct timeline_point at; /* hits 0: not known */
 	char *words;
 	char *expression, *before, *after; /* NULL: none */
@@ -52,23 +52,25 @@ struct chain {
 
 /* Takes over what s points to. */
 void chain_add(struct chain *c, const struct step *s);
-/* Drops all steps but the first n. */
+/* Keeps only the first n steps. */
 void chain_cut(struct chain *c, size_t n);
-/* Without the step i. */
+/* Removes the step i. */
 void chain_drop(struct chain *c, size_t i);
 void chain_fini(struct chain *c);
 bool chain_has(const struct chain *c, enum step_role role);
 /* Are two locations the same function of the same file? With `line`: also the same line. */
 bool chain_same_place(const json_t *a, const json_t *b, bool line);
-/* Is this number an argument of the function in that frame of a backtrace? only: and its only one. */
+/* Is this number an argument of the function in this frame of a backtrace? only: is it its only argument? */
 bool chain_has_argument(const json_t *frame, uint64_t number, bool only);
-/* The object of fredctl(1). process: the recording's number of it; total: events of its timeline. */
+/*
+ * The step as the JSON object of fredctl(1). process: its number in the recording; total: the events of its timeline.
+ */
 json_t *chain_step_json(const struct step *s, uint32_t process, uint64_t total);
 
 /* Why a chain ends. */
 enum chain_end {
-	END_OPEN = 0, /* it does not yet */
-	END_CLOSED, /* a descriptor was */
+	END_OPEN = 0, /* it has not ended */
+	END_CLOSED, /* a descriptor was closed */
 	END_COMPUTED,
 	END_CONSTANT,
 	END_CYCLE,
@@ -88,7 +90,7 @@ enum chain_end {
 };
 
 const char *chain_end_name(enum chain_end end);
-/* Did it lead nowhere: for want of time, room or knowledge? */
+/* Did the chain end without a cause, since time, room or knowledge was missing? */
 bool chain_led_nowhere(enum chain_end end);
 
 struct chain_failure {

@@ -9,7 +9,7 @@
 #include "chain/condition.h"
 #include "expr/text.h"
 
-/* Does what ends at s, in front of a name and a bracket, make these a call, and not a declaration? */
+/* Is a name with a bracket at s a call, and not a declaration, by the text before it? */
 static bool begins_call(const char *source, const char *s)
 {
 	static const char *const words[] = {"return", "else", "do"};
@@ -27,8 +27,10 @@ static bool begins_call(const char *source, const char *s)
 	return false;
 }
 
-/* Does the name at s, with a bracket at `open`, belong to a definition or declaration? Statements are indented, and no
- * body follows them. */
+/*
+ * Is the name at s, with a bracket at `open`, in a definition or declaration? Statements are indented, and no body
+ * follows them.
+ */
 static bool is_declared(const char *source, const char *s, const char *open)
 {
 	const char *end = inspect_closing(open);

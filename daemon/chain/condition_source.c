@@ -17,7 +17,7 @@ static void blank(char *s, char *end)
 			*s = ' ';
 }
 
-/* The end of a literal or comment that begins at s; s: it is none. */
+/* The end of the literal or comment that begins at s; s: there is none. */
 static char *end_of_literal(char *s)
 {
 	char quote = *s, *end;
@@ -36,7 +36,7 @@ static char *end_of_literal(char *s)
 	return *end ? end + 1 : end;
 }
 
-/* Comments, literals and the preprocessor's lines become blanks, so that what is left can be scanned. */
+/* Replaces comments, literals and the preprocessor's lines by blanks, so that the rest can be scanned. */
 void condition_strip(char *text)
 {
 	bool fresh = true;
@@ -76,7 +76,7 @@ static bool is_word(const char *s, const char *word)
 
 static const char *end_of_statement(const char *s);
 
-/* What stands after a word, with its condition in brackets and its statement. */
+/* The end of an if, for or while: behind the condition in brackets and the statement. */
 static const char *end_of_control(const char *s)
 {
 	s = skip_blanks(s);
@@ -86,7 +86,7 @@ static const char *end_of_control(const char *s)
 	return s ? end_of_statement(s) : NULL;
 }
 
-/* NULL: not understood. */
+/* NULL: the source is not understood. */
 static const char *end_of_statement(const char *s)
 {
 	s = skip_blanks(s);
@@ -117,7 +117,7 @@ static const char *end_of_statement(const char *s)
 	return NULL;
 }
 
-/* The last character of a line that is none of a blank; NULL: there is none. */
+/* The last character of the line that is not a blank; NULL: there is none. */
 static const char *in_line(const char *text, int line)
 {
 	const char *s = text, *last = NULL;
@@ -132,7 +132,7 @@ static const char *in_line(const char *text, int line)
 	return last;
 }
 
-/* It would change what it looks at. */
+/* Does the expression change anything? */
 static bool has_effects(const char *expr)
 {
 	if (strstr(expr, "++") || strstr(expr, "--"))
@@ -154,12 +154,12 @@ static int line_of(const char *text, const char *at)
 	return n;
 }
 
-/* Brackets with a condition in them, and what depends on it. */
+/* A condition in brackets, and the statement that depends on it. */
 struct control {
-	const char *open, *close; /* the condition: from its bracket to after the closing one */
-	const char *from, *to; /* all of a loop; NULL: it is none */
+	const char *open, *close; /* from its bracket to behind the closing one */
+	const char *from, *to; /* the whole loop; NULL: it is not a loop */
 	bool negated, chooses;
-	bool lost; /* where it ends is not understood */
+	bool lost; /* its end is not understood */
 };
 
 /* Is `at` in the part of an `if` that begins at s? */
@@ -182,7 +182,7 @@ static bool is_in_if(const char *s, const char *at, struct control *k)
 	return is_word(other, "else") && at >= other && (other = end_of_statement(other + 4)) && at < other;
 }
 
-/* The second part of what is in the brackets of a `for`. false: there is none. */
+/* Narrows it to the second part in the brackets of a `for`. false: there is none. */
 static bool narrow_for(struct control *k)
 {
 	const char *first = memchr(k->open, ';', (size_t)(k->close - k->open)), *second;
@@ -224,7 +224,7 @@ static bool is_in_switch(const char *s, const char *at, struct control *k)
 	return end && at >= k->close && at < end;
 }
 
-/* Does a function end between them? Its last bracket stands at the beginning of a line. */
+/* Does a function end between the two places? Its last bracket is at the beginning of a line. */
 static bool is_left(const char *from, const char *at)
 {
 	const char *end = strstr(from, "\n}");
@@ -232,7 +232,7 @@ static bool is_left(const char *from, const char *at)
 	return end && end < at;
 }
 
-/* Has the loop done nothing else, in a turn, before the line of `at`? */
+/* Is the line of `at` the first that is executed in each round of the loop? */
 static bool is_first_in_body(const char *text, const struct control *k, const char *at)
 {
 	const char *line = at;
@@ -250,7 +250,7 @@ static void take(const char *source, const char *text, const struct control *k, 
 	c->chooses = k->chooses;
 	c->from = line_of(text, k->open);
 	c->to = line_of(text, k->close - 1);
-	/* with the literals in it */
+	/* the original text, with its literals */
 	c->text = xstrndup(source + (k->open + 1 - text), (size_t)(k->close - k->open - 2));
 	for (char *s = c->text; *s; s++)
 		if (*s == '\n' || *s == '\t' || *s == '\r')
@@ -330,7 +330,7 @@ bool condition_only_tests(const char *line)
 	return is && text[n - 1] != ';' && !has_effects(s);
 }
 
-/* Nothing but names, members and indices, so that what is in front of it is about all of it. */
+/* Does it consist only of names, members and indices, so that an operator in front applies to all of it? */
 static bool is_primary(const char *s)
 {
 	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_[].") == strlen(s) ||
@@ -355,7 +355,7 @@ static const char *skip_word(const char *s)
 	return s;
 }
 
-/* "= NAME->FIELD", and nothing more, of the n bytes of the name: where the field is; NULL: it is something else. */
+/* Are the bytes at s "= NAME->FIELD", with this name of n bytes, and nothing else? The field; NULL: they are not. */
 static const char *moved_along(const char *s, const char *name, size_t n)
 {
 	const char *after;
@@ -396,7 +396,7 @@ bool condition_list_walked(const char *loop, char **name, char **field)
 
 /* ---- assignments ---- */
 
-/* Where the operator of an assignment, or of an increment after its operand, begins before `=` or at s; NULL: none. */
+/* Where an assignment's operator begins, which ends before `=`; or an increment behind its operand at s; NULL: none. */
 static const char *assignment(const char *text, const char *s)
 {
 	if ((s[0] == '+' || s[0] == '-') && s[1] == s[0])
@@ -415,7 +415,7 @@ static const char *back_over_blanks(const char *text, const char *s)
 	return s;
 }
 
-/* The beginning of the names and members that end at s. */
+/* Where the names and members that end at s begin. */
 static const char *begin_of_path(const char *text, const char *s)
 {
 	while (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_' || s[-1] == '.' ||
@@ -424,7 +424,7 @@ static const char *begin_of_path(const char *text, const char *s)
 	return s;
 }
 
-/* The bracket that the one in front of s closes; NULL: none. */
+/* The opening bracket for the closing one before s; NULL: none. */
 static const char *opening(const char *text, const char *s)
 {
 	int depth = 0;
@@ -476,7 +476,7 @@ bool condition_is_of_numbers(const char *expr)
 		if (n ? !isdigit((unsigned char)*s) : strchr("*[\"'$:.", *s) != NULL)
 			return false;
 		if (type && s[1 + type] == ')' && isdigit((unsigned char)s[2 + type]))
-			n = 2 + type; /* a number's type in front of it */
+			n = 2 + type; /* the type of a number before it */
 		s += n ? n : 1;
 	}
 	return true;

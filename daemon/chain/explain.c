@@ -112,7 +112,7 @@ void explain_cut(struct explain *x, size_t n)
 		x->returned.slot = 0;
 }
 
-/* steps: the last of them is the step that is meant. Without the step i. */
+/* steps: indices, the last of which is the step that is looked at. Removes the step i. */
 static void without(size_t *steps, size_t i)
 {
 	if (*steps == i + 1)

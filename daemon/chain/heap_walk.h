@@ -17,16 +17,16 @@ struct heap_walk {
 	uint64_t at; /* of the header */
 	struct heap_block b; /* the header */
 	uint64_t next, limit;
-	uint64_t lo, hi; /* what of the memory is in chunk */
+	uint64_t lo, hi; /* the part of the memory that is in chunk */
 	bool first;
 	uint8_t chunk[HEAP_WALK_CHUNK];
 };
 
-/* Moves to in front of the first block of the arena that addr is in. false: it is in none. */
+/* Moves to the place before the first block of the arena that addr is in. false: it is in no arena. */
 bool heap_walk_begin(struct heap_walk *w, pid_t pid, uint64_t addr);
-/* Moves to the next block. false: what is at w->at is none. */
+/* Moves to the next block. false: there is no block at w->at. */
 bool heap_walk_next(struct heap_walk *w);
-/* After all that the block has. */
+/* The end of the block. */
 uint64_t heap_walk_end(const struct heap_walk *w);
 
 #endif

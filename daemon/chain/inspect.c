@@ -14,13 +14,13 @@
 #include "replay/show.h"
 #include "timetravel/cursor_int.h"
 
-#define STACK 80 /* frames that are looked at, and shown */
-#define VARIABLES 200 /* of a frame */
-#define LOOK_MS 40u /* what it costs; see cursor.h */
+#define STACK 80 /* frames that are examined and shown */
+#define VARIABLES 200 /* the most variables of a frame */
+#define LOOK_MS 40u /* the cost of opening a state; see cursor.h */
 
 /* ---- opening ---- */
 
-/* GDB gets a copy of the thread that moves, with nothing of the recorder's at work. */
+/* Makes a copy of the thread that moves, for GDB: nothing of the recorder is active in it. */
 static int copy_for_gdb(struct explain *x, pid_t *copy, struct err *e)
 {
 	return (!x->no_code && cursor_go_inside(&x->t, e)) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1
@@ -37,7 +37,7 @@ static void find_copying(struct inspect *p)
 		p->to_copy |= strstr(f, names[i]) != NULL;
 }
 
-/* The innermost frame has no name: libc's debug file may have one. */
+/* If the innermost frame has no name, libc's debug file is read, which may have one. */
 static int name_library(struct inspect *p, struct err *e)
 {
 	uint64_t addr = p->frames[p->user].addr;
@@ -51,7 +51,7 @@ static int name_library(struct inspect *p, struct err *e)
 	if (gdb_debug_files(g, true, e) || gdb_backtrace(g, 0, STACK, &p->frames, &p->nframes, e))
 		return -1;
 	stack_mend_lines(g, p->frames, p->nframes);
-	/* what a user means is still the program's own statement */
+	/* the user still means the frame at the same address of the same function */
 	while (user < p->nframes && !(p->frames[user].addr == addr && str_eq(p->frames[user].func, func)))
 		user++;
 	p->user = user < p->nframes ? (int)user : 0;
@@ -67,7 +67,7 @@ int inspect_open(struct inspect *p, struct explain *x, struct err *e)
 	if ((!x->no_code && cursor_where(&x->t, &p->at, e)) || copy_for_gdb(x, &p->copy, e))
 		return -1;
 	p->thread = show_thread(&x->nav.t, p->copy, x->t.in.seg.thread, x->t.in.seg.tid);
-	/* stop signals are how a copy is kept still: no business of a call's */
+	/* stop signals hold the copy, and do not concern a call */
 	if (gdb_attach(x->g, p->copy, e) || gdb_console(x->g, "handle SIGSTOP SIGCONT nostop noprint nopass", NULL, e))
 		return -1;
 	p->backtrace = show_stack_top(x->g, 0, STACK, &p->location, e);
@@ -85,7 +85,7 @@ void inspect_close(struct inspect *p)
 {
 	struct err ignored;
 
-	if (!p->x) /* never opened */
+	if (!p->x) /* it was never opened */
 		return;
 	if (gdb_target(p->x->g) && !gdb_dead(p->x->g))
 		gdb_detach(p->x->g, &ignored);
@@ -115,7 +115,7 @@ const json_t *inspect_row(const struct inspect *p, size_t level)
 
 	if (!first || str_u64(first, 0, 0, UINT64_MAX, &pc))
 		return NULL;
-	while (hidden < p->nframes && p->frames[hidden].addr != pc) /* the recorder's */
+	while (hidden < p->nframes && p->frames[hidden].addr != pc) /* frames of the recorder */
 		hidden++;
 	return level < hidden ? NULL : json_array_get(p->backtrace, level - hidden);
 }
@@ -193,7 +193,8 @@ const char *inspect_function(const struct inspect *p, size_t level)
 {
 	const char *name = level < p->nframes && p->frames[level].func ? p->frames[level].func : "?";
 
-	return str_starts(name, "__GI_") ? name + strlen("__GI_") : name; /* glibc's name for its own calls of it */
+	/* glibc's name for the function in its own calls */
+	return str_starts(name, "__GI_") ? name + strlen("__GI_") : name;
 }
 
 int inspect_find(const struct inspect *p, const char *const *functions)
@@ -283,7 +284,7 @@ static bool find_local(struct inspect *p, int level, uint64_t addr, struct objec
 	return found;
 }
 
-/* The level of the frame whose part of the stack has addr; -1: none. */
+/* The level of the frame that addr is in; -1: none. */
 static int frame_of(struct inspect *p, uint64_t addr, struct expr_locals *l)
 {
 	memset(l, 0, sizeof(*l));
@@ -300,7 +301,7 @@ uint64_t inspect_birth(struct inspect *p, uint64_t addr, char *function, size_t 
 
 	if (frame_of(p, addr, &l) < 0 || addr + 8 >= l.cfa)
 		return 0;
-	/* where the call has put it */
+	/* the return address is where the call has put it */
 	if (trace_read(p->copy, l.cfa - 8, &ret, sizeof(ret), &ignored) || ret != l.ret)
 		return 0;
 	snprintf(function, size, "%s", l.func);
@@ -360,7 +361,7 @@ const char *inspect_closing(const char *s)
 	return NULL;
 }
 
-/* One member or index after an expression; NULL: there is none. */
+/* A member or index after an expression; NULL: there is none. */
 static const char *more_of(const char *s)
 {
 	const char *end;
@@ -380,7 +381,7 @@ static const char *more_of(const char *s)
 	return end > s ? end : NULL;
 }
 
-/* Is that expression the memory at addr, and so many bytes? It calls and changes nothing. */
+/* Is the expression the memory at addr, with this size? It must neither call nor change anything. */
 static bool means(struct inspect *p, const char *expr, uint64_t addr, unsigned len)
 {
 	cleanup_free char *at = str_fmt("&(%s)", expr), *size = str_fmt("sizeof(%s)", expr);
@@ -390,7 +391,7 @@ static bool means(struct inspect *p, const char *expr, uint64_t addr, unsigned l
 	       inspect_number(p, p->user, at, &lo) && lo == addr && inspect_number(p, p->user, size, &n) && n == len;
 }
 
-/* The longest piece of the statement that means the memory. */
+/* The longest part of the statement that is this memory. */
 static char *in_statement(struct inspect *p, uint64_t addr, unsigned len)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));

@@ -11,7 +11,7 @@
 struct bookmark {
 	char *name;
 	struct timeline_point at;
-	uint64_t image; /* of a checkpoint: its number in the store (ckpt/store.h); 0: there is none */
+	uint64_t image; /* for a checkpoint: its number in the store (ckpt/store.h); 0: there is no image */
 };
 
 struct bookmarks {
@@ -22,15 +22,15 @@ struct bookmarks {
 
 void bookmarks_fini(struct bookmarks *p);
 /*
- * Gives a name to this position, also if it names another one already. "": the next number. Valid until the next
- * change.
+ * Gives this position a name, which may have named another one before. "": the next number. The result is valid until
+ * the next change.
  */
 struct bookmark *bookmarks_set(struct bookmarks *p, const char *name, const struct timeline_point *at);
 /* NULL: there is none. */
 const struct bookmark *bookmarks_find(const struct bookmarks *p, const char *name);
 /* Does nothing if there is none of this name. */
 void bookmarks_remove(struct bookmarks *p, const char *name);
-/* One a line; `none` when there are none. */
+/* Lists them, one a line; writes `none` if there are none. */
 void bookmarks_list(const struct bookmarks *p, const char *none, struct buf *out);
 /* "N/0xPC#HITS" */
 void bookmarks_add_position(struct buf *out, const struct timeline_point *at);

@@ -18,7 +18,7 @@
 
 #define MAGIC 0x31544f5053465244ull
 
-/* The file has two, and the older one is overwritten. One that was written in part has a wrong checksum. */
+/* The file has two slots; the older one is overwritten. A slot that was written only in part has a wrong checksum. */
 struct session_state_slot {
 	uint64_t magic, number;
 	uint32_t crc, pad;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_state.h: what a debugging session keeps when its worker dies, in the session's folder:
+ * session_state.h: what a debugging session keeps for the case that its worker dies, in the session's folder:
  *
- *   position       the last stop (struct mark): mapped, written at each stop, valid at any moment
- *   history        where the program stood at each prompt (sessionstate/undo_log.h)
- *   program.json   position, bookmarks and checkpoints, for people and commands; replaced at each prompt
+ *  position       the last stop (struct mark): mapped, written at each stop, valid at any moment
+ *  history        where the program stood at each prompt (sessionstate/undo_log.h)
+ *  program.json   position, bookmarks and checkpoints, for people and commands; replaced at each prompt
  *
- * A session without a folder saves nothing, and works otherwise the same. Functions return 0, or -1 with e set.
+ * A session without a folder saves nothing, and is otherwise the same. Functions return 0, or -1 with e set.
  */
 #ifndef FRED_SESSIONSTATE_SESSION_STATE_H
 #define FRED_SESSIONSTATE_SESSION_STATE_H
@@ -28,15 +28,15 @@ struct session_state {
 int session_state_open(struct session_state *s, struct cursor *cursor, const char *dir, struct err *e);
 void session_state_close(struct session_state *s);
 /*
- * Goes to where the program stood at the last prompt, or (stop) at the last stop, which may be in the middle of a
- * command of the debugger's. 1: there was none.
+ * Moves the program to the last prompt, or (stop) to the last stop, which may be in the middle of a debugger's command.
+ * 1: there was none.
  */
 int session_state_return(struct session_state *s, bool stop, struct err *e);
 /* Notes a stop that has been reported to the debugger. */
 void session_state_stop(struct session_state *s);
 /* Notes that the debugger is at its prompt. */
 int session_state_prompt(struct session_state *s, struct err *e);
-/* Goes to where the program stood n commands ago. *exact: it is the very same state, not the most similar one. */
+/* Moves the program to where it stood n commands ago. *exact: it is that state, and not only the most similar one. */
 int session_state_undo(struct session_state *s, uint64_t n, bool *exact, struct err *e);
 /* Replaces program.json. */
 int session_state_write(struct session_state *s, struct err *e);

@@ -10,7 +10,7 @@
 #include "timetravel/mark.h"
 
 struct undo_log {
-	struct mark *v; /* the last one is the last prompt's */
+	struct mark *v; /* the last entry is the last prompt's */
 	unsigned n;
 	int fd; /* -1: no file */
 };
@@ -21,11 +21,11 @@ struct undo_log {
  */
 int undo_log_open(struct undo_log *p, const char *path, struct err *e);
 void undo_log_close(struct undo_log *p);
-/* Adds a prompt of the debugger, with the program here; nothing happens when it has not moved. */
+/* Adds a prompt of the debugger, with the program here; does nothing if it has not moved. */
 int undo_log_prompt(struct undo_log *p, const struct mark *here, struct err *e);
 /* Where the program stood n commands ago; NULL and e set: there were fewer. */
 const struct mark *undo_log_find(const struct undo_log *p, uint64_t n, struct err *e);
-/* Drops the last commands, which have been undone: the program stands `here`. */
+/* Removes the last n commands, which have been undone: the program stands `here`. */
 int undo_log_forget(struct undo_log *p, uint64_t n, const struct mark *here, struct err *e);
 
 #endif

@@ -34,7 +34,7 @@ int user_checkpoints_take(struct session_state *s, struct buf *out, struct err *
 	return session_state_write(s, e);
 }
 
-/* Its image may have been removed already, or be in use: images are a cache, so neither is an error. */
+/* The image may be in use, or may have been removed already: images are a cache, so neither is an error. */
 static int delete_one(struct session_state *s, const char *name, struct err *e)
 {
 	const struct bookmark *p = bookmarks_find(&s->checkpoints, name);

@@ -22,7 +22,7 @@ void advice_add_word(struct buf *b, const char *word)
 	buf_add_str(b, plain ? "" : "'");
 }
 
-/* The program that was recorded, not the one of its processes that is replayed. */
+/* The program that was recorded; the replayed process may have another one. */
 static const struct rec_image *program(const struct rec *rec)
 {
 	return rec->nimages ? &rec->images[0] : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice.h: what messages tell the user to do when a replay does not match its recording, or ends early. */
+/* advice.h: what messages advise the user to do when a replay does not match its recording, or ends early. */
 #ifndef FRED_TARGET_ADVICE_H
 #define FRED_TARGET_ADVICE_H
 

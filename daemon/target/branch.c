@@ -54,13 +54,13 @@ static struct branch *find(const struct branch_set *b, uint32_t process)
 	return NULL;
 }
 
-/* Half of it is for the children of those that wait: if there were none, all would be made again after each. */
+/* Half of the room is for children of processes that wait: without it, all would have to be made again after each. */
 static uint32_t room_of(const struct branch_set *b)
 {
 	return (BRANCHES_MOST - b->n + 1) / 2;
 }
 
-/* Is that an image which this process has forked? */
+/* Was this image forked by this process? */
 static bool is_child_of(const struct rec *rec, uint32_t process, uint32_t child)
 {
 	struct err ignored;
@@ -69,7 +69,9 @@ static bool is_child_of(const struct rec *rec, uint32_t process, uint32_t child)
 	return img && img->head.origin == RLOG_ORIGIN_FORK && img->head.parent == process;
 }
 
-/* Where the process of tl has forked its children: all at once, since a search for each would read its log each time.
+/*
+ * Notes where the process of tl has forked its children: all at once, since a search for each would read the log each
+ * time.
  */
 static void note_forks(struct branch_set *b, struct timeline *tl)
 {
@@ -81,7 +83,7 @@ static void note_forks(struct branch_set *b, struct timeline *tl)
 			branches_process(b, v[i].child)->forked = v[i].number;
 }
 
-/* The number of the event by which it is forked; 0: its timeline cannot be built. */
+/* The number of the event that forked it; 0: its timeline cannot be built. */
 static uint64_t forked_by(struct branch_set *b, uint32_t process, const struct timeline_opts *opts)
 {
 	struct timeline *tl;
@@ -139,7 +141,7 @@ struct target_branches branches_for(const struct branch_set *b, uint32_t process
 					.variant = it ? it->variant : 0};
 }
 
-/* The control page can be written by the program. */
+/* Is it a child of the target? The program can write to the control page, so that is checked. */
 static bool is_child(const struct branch_set *b, const struct target *t, uint32_t process)
 {
 	return is_child_of(b->rec, t->process, process) && !find(b, process);
@@ -167,7 +169,7 @@ void branches_take(struct branch_set *b, struct target *t)
 	}
 }
 
-/* What the recorder tells at its start, which all processes have in common. */
+/* Copies what the recorder reports at its start, which is the same for all processes. */
 static void tell_again(struct replay_ctl *c, const struct replay_ctl *was)
 {
 	c->mode_addr = was->mode_addr;

@@ -12,7 +12,8 @@
 
 #include "target/target.h"
 
-#define BRANCHES_MOST 128u /* that wait at a time: each keeps its own copies of pages that its parent changes */
+/* how many wait at the same time: each has its own copies of pages that its parent changes */
+#define BRANCHES_MOST 128u
 
 struct branch;
 
@@ -22,9 +23,9 @@ struct branch_set {
 	unsigned n;
 	uint32_t next; /* place */
 	uint64_t after, until; /* see branches_want; until 0: all are made */
-	bool more; /* ... and there are others after these */
-	unsigned resumed; /* replays that went on from a checkpoint of theirs */
-	struct replay_ctl *ctl; /* what the recorder has told of itself in it */
+	bool more; /* ... and there are more after these */
+	unsigned resumed; /* how many replays have continued from their checkpoints */
+	struct replay_ctl *ctl; /* what the recorder has reported about itself */
 	struct branch_process *processes; /* by ordinal; NULL: nothing is known of any */
 };
 
@@ -38,14 +39,16 @@ void branches_init(struct branch_set *b, const struct rec *rec);
 void branches_clear(struct branch_set *b);
 /* The same, and forgets what was noted of processes. */
 void branches_fini(struct branch_set *b);
-/* What is noted of a process of the recording. */
+/* The notes about a process of the recording. */
 struct branch_process *branches_process(struct branch_set *b, uint32_t process);
 /*
- * The next replay of this process, which forks `first`, makes no children before that one, and ends when no more can
- * wait. 1: that pays; 0: it does not.
+ * Prepares the next replay of this process: it makes no children before `first`, and ends when no more can wait. 1:
+ * this is worth while; 0: it is not.
  */
 int branches_want(struct branch_set *b, uint32_t process, uint32_t first, const struct timeline_opts *opts);
-/* For target_init: the replay of `process` makes new branches. If it is a branch itself, this is set, too. */
+/*
+ * For target_init: lets the replay of `process` make new branches. If the process is a branch itself, that is set, too.
+ */
 struct target_branches branches_for(const struct branch_set *b, uint32_t process);
 /* At the end of a replay: takes over what it has made. */
 void branches_take(struct branch_set *b, struct target *t);

@@ -6,7 +6,7 @@
 #include "describe/caller.h"
 #include "describe/describe.h"
 
-/* One side, as `fredctl events` would show it. */
+/* One side of the difference, as `fredctl events` shows it. */
 static void side(struct buf *b, uint32_t kind, uint8_t hash, const uint64_t *op, uint32_t n)
 {
 	struct reader_event ev = {0};
@@ -24,7 +24,7 @@ static void side(struct buf *b, uint32_t kind, uint8_t hash, const uint64_t *op,
 	describe_event_what(b, &ev);
 }
 
-/* What differs is then the object, and its address all that there is. */
+/* If the object differs, only its address is known. */
 static uint8_t got_hash(const struct replay_diverge *d)
 {
 	return d->got_kind && (reader_kind(d->got_kind)->flags & RF_H) && d->got_n == 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diverge.h: a divergence in words: event, thread, expected, got, caller. */
+/* diverge.h: describes a divergence: event, thread, what was expected, what came, and the caller. */
 #ifndef FRED_TARGET_DIVERGE_H
 #define FRED_TARGET_DIVERGE_H
 

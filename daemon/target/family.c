@@ -52,7 +52,7 @@ static bool is_in_line(pid_t pid, pid_t session)
 	       has_value(&b, "NSpgid", session);
 }
 
-/* A child of this thread in that line; 0: there is none. */
+/* Such a child of this thread; 0: there is none. */
 static pid_t in_line(pid_t session)
 {
 	cleanup_buf struct buf b = {0};
@@ -75,7 +75,7 @@ void family_end_session(pid_t session)
 
 	if (session <= 0 || session == getsid(0))
 		return;
-	/* what a child had just forked becomes this thread's */
+	/* what such a child had just forked becomes a child of this thread */
 	while ((pid = in_line(session)) > 0) {
 		kill(pid, SIGKILL);
 		trace_reap(pid);

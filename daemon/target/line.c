@@ -124,7 +124,7 @@ void line_end_branches(struct target *t)
 {
 	uint32_t n = line_branches(t);
 
-	/* n itself: it may have been killed between the fork and the count */
+	/* n is included: the process may have been killed after the fork, before it was counted */
 	for (uint32_t i = t->branch.from; i <= n && i < t->branch.end; i++)
 		line_end_pid(line_branch_pid(t, i));
 	t->ctl->branches = t->branch.from;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line.h: the images from the one that is launched to the one that is replayed, which become each other at forks, and
- * the processes that they leave.
+ * line.h: the images between the one that is launched and the one that is replayed (at each fork, the process becomes
+ * the child), and the processes that are left on the way.
  */
 #ifndef FRED_TARGET_LINE_H
 #define FRED_TARGET_LINE_H
 
 #include "target/target.h"
 
-/* The image that a process is launched as; or, in a bounded recording, the one in which what is left begins. */
+/* The image that a process is launched as; or, in a bounded recording, the image in which the remaining part begins. */
 const struct rec_image *line_first(const struct rec *rec, uint32_t process, bool with_start, struct err *e);
 /* The forks at which the process must become the child: the images from the root's child to the wanted one. */
 int line_follow(const struct target *t, uint32_t follow[32], struct err *e);
@@ -23,7 +23,7 @@ uint32_t *line_images(const struct target *t, const struct rec_image *root, stru
  * not told its own.
  */
 void line_end(const struct target *t, uint32_t ordinal);
-/* If that image's process is there, and a child of this one. */
+/* Ends the process of that image if it exists, and is a child of this process. */
 void line_end_one(const struct rec *rec, uint32_t process);
 /*
  * The process that waits at this place in replay_ctl.branch, as a child of this one; 0: there is none. The program can

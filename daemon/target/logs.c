@@ -15,9 +15,9 @@
 #include "reclog/frames.h"
 
 /*
- * In a bounded recording a checkpoint is the start, and the process in it has the logs mapped: so these must never
- * change their size, and are far larger than they will be (a hole takes no memory). All have their place between
- * REPLAY_LOG_ADDR and REPLAY_CTL_ADDR.
+ * In a bounded recording, the start is a checkpoint, whose process has the logs mapped: so the files must never change
+ * their size, and are made far larger than needed (a hole takes no memory). All have room between REPLAY_LOG_ADDR and
+ * REPLAY_CTL_ADDR.
  */
 static uint64_t room_of(const struct rec *rec, uint32_t thread)
 {
@@ -69,8 +69,8 @@ static int prepare_image(const struct rec *rec, const struct rec_image *img, str
 }
 
 /*
- * Of an image none of whose events remain, but of which a process was forked that begins with a checkpoint: that has
- * its logs mapped, and reads nothing there.
+ * For an image that has no events left: a process that it forked may begin with a checkpoint, in which these logs are
+ * mapped, though nothing is read there.
  */
 static int prepare_gone(const struct rec *rec, uint32_t process, struct err *e)
 {

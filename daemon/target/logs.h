@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * logs.h: the logs that a replay maps, if it cannot map the recording's own files: these are partly compressed, or the
- * recording is still being made. The whole logs are then written once, in the cell.
+ * logs.h: whole copies of logs for a replay that cannot map the recording's own files, as these are partly compressed,
+ * or the recording is still being made. They are written once, in the cell.
  */
 #ifndef FRED_TARGET_LOGS_H
 #define FRED_TARGET_LOGS_H

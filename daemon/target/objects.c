@@ -23,7 +23,8 @@ int objects_read(struct objects *o, const struct rec *rec, uint32_t process, str
 	if (rec_files_read(rec, process, &o->files, e))
 		return -1;
 	o->f = xcalloc(o->files.n + 1, sizeof(*o->f));
-	/* the program has no name there, nor has what was mapped later, which events tell */
+	/* without the program, which has no path here, and files that were mapped later, whose addresses are in events
+	 */
 	for (size_t i = 0; i < o->files.n; i++)
 		if (o->files.f[i].base && o->files.f[i].path[0])
 			o->f[o->n++] = &o->files.f[i];
@@ -44,13 +45,13 @@ static size_t plain_length(const char *path)
 	return str_ends(path, DELETED) ? n - strlen(DELETED) : n;
 }
 
-/* What a replay has at its place (target/root.h). */
+/* The path at which a replay has it (target/root.h). */
 static char *copy_of(const struct objects *o, const struct rec_file *f)
 {
 	return str_fmt("%s/files/%s", o->dir, f->copy);
 }
 
-/* As tree.c has it. */
+/* The same path in a tree (tree.c). */
 static char *in_tree(const char *tree, const struct rec_file *f)
 {
 	cleanup_free char *clean = path_clean(f->real);
@@ -67,7 +68,7 @@ static bool same_name(const char *path, const char *real)
 	return n == plain_length(b) && !memcmp(a, b, n);
 }
 
-/* The address of its first page, as its headers have it: 0 but for one that was linked to a fixed address. */
+/* The address of its first page, from its headers: 0, except if it was linked for a fixed address. */
 static uint64_t first_page(const char *path)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -83,7 +84,7 @@ static uint64_t first_page(const char *path)
 	return 0;
 }
 
-/* Where its mapping begins in this process: at `at`, if there is one; else the first one that there is; 0: none. */
+/* Where its mapping begins in this process: at `at`, if there is one; else the first one; 0: none. */
 static uint64_t mapped_at(pid_t pid, const struct rec_file *f, uint64_t at)
 {
 	cleanup_maps struct maps m = {0};
@@ -92,14 +93,14 @@ static uint64_t mapped_at(pid_t pid, const struct rec_file *f, uint64_t at)
 	uint64_t lo = 0;
 
 	if (maps_open(&m, pid, &ignored))
-		return at; /* it cannot be seen */
+		return at; /* the process cannot be seen */
 	while (lo != at && maps_next(&m, &v))
 		if (v.inode && same_name(v.path, f->real) && (!lo || v.lo == at))
 			lo = v.lo;
 	return lo;
 }
 
-/* All of them in one look: as they are unless a file was replaced. */
+/* Compares all of them with one list of mappings; usually all are in place, unless a file was replaced. */
 static unsigned count_in_place(const struct objects *o, pid_t pid)
 {
 	cleanup_maps struct maps m = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * objects.h: the libraries that the dynamic linker had mapped before the recorder started, so that no event has their
- * addresses. These are in pNNNN/files, and must be the same in a replay.
+ * addresses. The addresses are in pNNNN/files, and must be the same in a replay.
  */
 #ifndef FRED_TARGET_OBJECTS_H
 #define FRED_TARGET_OBJECTS_H
@@ -16,7 +16,7 @@
 struct objects {
 	const char *dir; /* the recording's, borrowed */
 	struct rec_files files;
-	const struct rec_file **f; /* of files: what had a load address at the start */
+	const struct rec_file **f; /* of files: those that had a load address at the start */
 	unsigned n;
 };
 
@@ -29,8 +29,8 @@ void objects_fini(struct objects *o);
  */
 bool objects_moved(const struct objects *o, pid_t pid, const struct rec_file **which, uint64_t *now);
 /*
- * Where the launcher is to have the recording's copies mapped: o->n or fewer. Malloc'd. tree: the copies of tree.h; "":
- * those in the recording.
+ * Where the launcher is to map the recording's copies: o->n or fewer. Malloc'd. tree: the copies of tree.h; "": those
+ * in the recording.
  */
 struct launch_object *objects_places(const struct objects *o, const char *tree, unsigned *n);
 

@@ -16,7 +16,9 @@
 #include "rlog/replay.h"
 #include "target/root.h"
 
-/* FRED=r:NNNN:DIR becomes FRED=p:ROOT:/run/fred/rec////, of the same length: it places the stack. */
+/*
+ * FRED=r:NNNN:DIR becomes FRED=p:ROOT:/run/fred/rec////, of the same length, since that determines where the stack is.
+ */
 static char *replay_env(const char *recorded, uint32_t root, struct err *e)
 {
 	size_t len = strlen(recorded);
@@ -55,8 +57,8 @@ int program_env(const struct rec_image *img, struct strv *env, struct err *e)
 }
 
 /*
- * A program without a path, as from a memfd, or whose path leads into a folder that is not visible
- * any more: the recorded file of it.
+ * If a program has no path (it is in a memfd), or its path leads into a folder that is no longer visible: the recorded
+ * file.
  */
 static char *path_of_copy(const struct rec *rec, const struct rec_image *img, const char *root, struct err *e)
 {
@@ -76,7 +78,8 @@ static char *path_of_copy(const struct rec *rec, const struct rec_image *img, co
 
 int program_path(const struct rec *rec, const struct rec_image *img, const char *root, char **path, struct err *e)
 {
-	static const char dir[] = "/run/"; /* the cell's own; /dev/fd/3 leaves no room for more */
+	/* a folder of the cell's own; with a longer name, /dev/fd/3 would have no room */
+	static const char dir[] = "/run/";
 	size_t n = strlen(img->execfn);
 	cleanup_free char *program = NULL;
 

@@ -18,7 +18,7 @@
 #include "launch/launch.h"
 #include "reclog/files.h"
 
-/* Beside its threads: copies for looking at states (trace/fork.c), and those of the same user's other cells. */
+/* Besides its threads: copies for examining states (trace/fork.c), and those in other cells of the same user. */
 enum { PROCESSES_OF_A_CELL = 2048, PROCESSES_OF_A_USER = 4096 };
 #define WRITTEN (64ull << 20) /* bytes: of what a called function writes (debug/spoken.h) */
 
@@ -38,7 +38,7 @@ static int give(const char *path, const struct stat *st, int type, struct FTW *w
 	return !stat(cell_dir(), &top) && st->st_uid != top.st_uid ? lchown(path, top.st_uid, (gid_t)-1) : 0;
 }
 
-/* What is made here for the process is its user's: root may replay anybody's recording. */
+/* The files that are made here for the process get its user: root may replay anybody's recording. */
 int rights_hand_over(const struct rec *rec, struct err *e)
 {
 	uid_t owner = confine_may_change_id() ? owner_of(rec) : 0;
@@ -49,8 +49,8 @@ int rights_hand_over(const struct rec *rec, struct err *e)
 }
 
 /*
- * Chosen anew for each start, so that each has a count of processes of its own. 0: that of
- * the caller, which is an ordinary user, whose processes the kernel counts, or may not choose.
+ * A user ID for one start, so that its processes are counted on their own. 0: the caller's. (If the caller is an
+ * ordinary user, the kernel counts by that one; or the caller may not choose.)
  */
 static uint32_t own_id(void)
 {
@@ -61,7 +61,10 @@ static uint32_t own_id(void)
 	return 0x60000000u + r % 0x10000000u;
 }
 
-/* Above what hosts and containers use; of a set-up with limits: room for copies, other cells, and the worker itself. */
+/*
+ * The rights for one start. With a user ID of its own, only the cell's processes are counted; else all of the user's:
+ * those of other cells, too, and the worker.
+ */
 struct launch_confine rights_of(const struct rec *rec, const struct rec_image *img, bool output)
 {
 	uint32_t id = own_id();
@@ -141,7 +144,7 @@ void rights_files_fini(struct rights_files *f)
 	strv_fini(&f->write);
 }
 
-/* A checkpoint can be restored in namespaces only, where the recorded PIDs are free. */
+/* A checkpoint can only be restored in namespaces, where the recorded PIDs are free. */
 static int refuse_start(const struct rec *rec, const struct rec_image *base, struct err *e)
 {
 	return base->start ? err_set(e, ERR_HOST,

@@ -27,11 +27,11 @@ int rights_files_init(struct rights_files *f, const struct rec *rec, const struc
 /* The same for launch/confine.h; valid as long as f is. */
 struct landlock_paths rights_files_paths(const struct rights_files *f);
 void rights_files_fini(struct rights_files *f);
-/* Can a plain cell replay it, which is started as `base`, and confine it here? Else ERR_HOST. */
+/* Can a plain cell replay the process, starting with `base`, and confine it on this host? Else ERR_HOST. */
 int rights_check_plain(const struct rec *rec, const struct rec_image *base, uint32_t root, uint32_t process,
 		       struct err *e);
 /*
- * Makes what is in REPLAY_DIR for a process the property of the user that it runs as: root may replay anybody's
+ * Gives the files in REPLAY_DIR that belong to a process to the user that it runs as: root may replay anybody's
  * recording.
  */
 int rights_hand_over(const struct rec *rec, struct err *e);

@@ -44,7 +44,7 @@ static char *absolute(const char *path, const struct rec_image *img)
 
 /* ---- is the host's file the same? ---- */
 
-/* The name that the recorder would give to a copy of it: "DEV-INO-SIZE-MTIMENS". */
+/* Would the recorder give this name, "DEV-INO-SIZE-MTIMENS", to a copy of the file? */
 static bool same_stat(const char *path, const char *copy)
 {
 	char name[128];
@@ -66,14 +66,16 @@ static bool same_on_host(const struct rec *rec, const struct rec_image *img, con
 	return real && str_eq(real, f->real) && (same_stat(real, f->copy) || same_bytes(real, copy));
 }
 
-/* By a name that means the same to others (program.c). */
+/* Has it a name that means the same to other processes (program.c)? */
 static bool is_named(const struct rec_file *f)
 {
 	return f->path[0] && !str_starts(f->path, "/proc/") && !str_starts(f->path, "/dev/fd/");
 }
 
-/* The first file that is gone or changed; NULL: none is. at_start: of those from which the program is started, which
- * have a path; what was mapped later is mapped from the copies. */
+/*
+ * The first file that is gone or changed; NULL: none is. at_start: only files with which the program is started, which
+ * have a path; what is mapped later is mapped from the copies.
+ */
 static const struct rec_file *changed(const struct rec *rec, const struct rec_image *img, const struct rec_files *l,
 				      bool at_start)
 {
@@ -95,7 +97,7 @@ static int open_in_root(int root, const char *path, int flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* Makes the folders above what path ends in (or path itself, too); gives the last one. -1, errno. */
+/* Makes the folders of the path, with its last part if `whole`; returns a descriptor of the last one. -1, errno. */
 static int make_dirs(int root, const char *path, bool whole)
 {
 	cleanup_free char *p = xstrdup(path);
@@ -119,7 +121,7 @@ static int make_dirs(int root, const char *path, bool whole)
 	return dir;
 }
 
-/* Makes src, with all that is mounted below it, appear at fd; `set`: its mount attributes, beside nosuid and nodev. */
+/* Makes src, with all that is mounted below it, appear at fd; `set`: mount attributes besides nosuid and nodev. */
 static int bind_at(const char *src, int fd, uint64_t set, struct err *e)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | set};
@@ -131,7 +133,9 @@ static int bind_at(const char *src, int fd, uint64_t set, struct err *e)
 	return 0;
 }
 
-/* Of the same processes, but without /proc/sys and the like. Its files belong to the replay's user, so it is writable.
+/*
+ * A /proc of the same processes, but without /proc/sys and the like. It is writable, since its files belong to the
+ * replay's user.
  */
 static int place_proc(int root, struct err *e)
 {
@@ -144,7 +148,7 @@ static int place_proc(int root, struct err *e)
 	return 0;
 }
 
-/* The folder that worker and replay share: the replay reads it. */
+/* The folder that worker and replay share; the replay only reads it. */
 static int place_shared(int root, struct err *e)
 {
 	cleanup_close int dir = make_dirs(root, REPLAY_DIR, true);
@@ -154,7 +158,7 @@ static int place_shared(int root, struct err *e)
 	return bind_at(REPLAY_DIR, dir, MOUNT_ATTR_RDONLY, e);
 }
 
-/* A file of that folder that the replay writes to. */
+/* A file in that folder that the replay writes. */
 static int place_writable(int root, const char *name, uint32_t process, struct err *e)
 {
 	cleanup_free char *path = str_fmt(REPLAY_DIR "/%s.%04u", name, process);
@@ -177,7 +181,7 @@ static int set_read_only(const char *own, bool read_only, struct err *e)
 	return 0;
 }
 
-/* The folders are its own; the files in it are mounts. */
+/* The folders are made here; the files in them are mounts. */
 static int make_root(const char *own, struct err *e)
 {
 	if (mount("tmpfs", own, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=64m"))
@@ -185,7 +189,7 @@ static int make_root(const char *own, struct err *e)
 	return 0;
 }
 
-/* A copy at its real place. What is already there stays. */
+/* Puts a copy at its original place. A file that is already there stays. */
 static int place_file(int root, const char *src, const char *path, struct err *e)
 {
 	cleanup_close int dir = make_dirs(root, path, false), fd = -1;
@@ -201,13 +205,13 @@ static int place_file(int root, const char *src, const char *path, struct err *e
 	return bind_at(src, fd, MOUNT_ATTR_RDONLY, e);
 }
 
-/* The name that the program used for it, if that is another. */
+/* Makes a link for the name that the program used, if that differs. */
 static int place_link(int root, const char *real, const char *path, struct err *e)
 {
 	cleanup_close int dir = make_dirs(root, path, false), there = -1;
 
 	there = dir < 0 ? -1 : open_in_root(root, path, O_PATH);
-	/* in /proc the name exists, but leads elsewhere: program_path (program.c) gives another path then */
+	/* in /proc the name exists, but leads to another file: program_path (program.c) then gives another path */
 	if (there >= 0 || (dir >= 0 && (!symlinkat(real, dir, path_base(path)) || errno == EEXIST)))
 		return 0;
 	return err_errno(e, ERR_USAGE, "cannot make %s in the root of a replay", path);
@@ -235,7 +239,9 @@ static int place_all(int root, const struct rec *rec, const struct rec_image *im
 	return 0;
 }
 
-/* What a replay needs beside the program's files; and a way for GDB, which puts the root before /proc/PID/exe. */
+/*
+ * Adds what a replay needs besides the program's files; and a path for GDB, which puts the root before /proc/PID/exe.
+ */
 static int furnish(int root, const char *own, const struct rec_image *img, struct err *e)
 {
 	cleanup_close int cwd = make_dirs(root, img->cwd[0] ? img->cwd : "/", true), run = -1;
@@ -287,7 +293,7 @@ static bool is_of_another(const char *own, const struct rec *rec)
 	return stat(rec->dir, &a) || stat(theirs, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino;
 }
 
-/* While it is written to, no process is in it. */
+/* No process may be in the root while it is written. */
 static int build(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, const char *own,
 		 struct err *e)
 {
@@ -310,13 +316,13 @@ int root_link(const char *own, const char *path, const char *to, struct err *e)
 
 	if (set_read_only(own, false, e))
 		return -1;
-	unlink(link); /* of another image */
+	unlink(link); /* from another image */
 	if (symlink(to, link))
 		r = err_errno(e, ERR_HOST, "link %s to %s", link, to);
 	return set_read_only(own, true, e) ? -1 : r;
 }
 
-/* Tells GDB (gdb/gdb.h) whether the host's files are what they were. */
+/* Tells GDB (gdb/gdb.h) whether the host's files are unchanged. */
 static int mark_same(const char *own, bool same, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s" GDB_SAME_FILES, own);
@@ -328,7 +334,7 @@ static int mark_same(const char *own, bool same, struct err *e)
 	return fd < 0 ? err_errno(e, ERR_HOST, "%s", path) : 0;
 }
 
-/* The recorder is on this host what it was, at the place from which it was loaded. */
+/* Is the host's recorder, at the place from which it was loaded, the same as when the recording was made? */
 static bool same_recorder(const struct rec *rec, const struct rec_image *img)
 {
 	cleanup_free char *ours = str_fmt("%s/files/" RLOG_SHIM_NAME, rec->dir);
@@ -349,7 +355,7 @@ char *root_rec(void)
 	return str_fmt("%s/rec", cell_dir());
 }
 
-/* In a plain cell: the host's files will do if they are what they were. A name that leads elsewhere needs a tree. */
+/* In a plain cell, the host's files are used if they are unchanged. A name that leads to another file needs a tree. */
 static bool needs_tree(const struct rec *rec, const struct rec_image *img, const struct rec_files *l)
 {
 	return changed(rec, img, l, true) || !same_recorder(rec, img) || str_starts(img->execfn, "/proc/") ||
@@ -365,7 +371,7 @@ static int prepare_plain(const struct rec *rec, const struct rec_image *img, con
 	return tree_make(rec, img, follow, own, e);
 }
 
-/* The program and its libraries are executed from the recording's copies. */
+/* The program and its libraries are executed from the recording's copies, so its file system must allow that. */
 static int check_mount(const struct rec *rec, struct err *e)
 {
 	struct statvfs s;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * root.h: the file system that a replayed program is started in: a root of its own, with the recording's copies at
- * their places, and nothing else. A program, its libraries and the linker's cache may be gone or changed, or never have
- * been here; and what runs is what somebody put into the recording, so it sees nothing of the host. All of it is
- * read-only, but the control page and the files for its output.
+ * root.h: the file system in which a replayed program is started: a root of its own, which has only the recording's
+ * copies at their places. The program, its libraries and the linker's cache may be gone or changed on the host, or
+ * never have been there; and what runs is what somebody put into the recording, so it must see nothing of the host. All
+ * of it is read-only, except the control page and the files for its output.
  */
 #ifndef FRED_TARGET_ROOT_H
 #define FRED_TARGET_ROOT_H
@@ -14,7 +14,7 @@
 #include "reclog/rec.h"
 #include "rlog/replay.h"
 
-/* Where a cell has the recording, and a root as well; malloc'd. */
+/* Where a cell, and also a root, has the recording; malloc'd. */
 char *root_rec(void);
 
 /*
@@ -27,7 +27,7 @@ char *root_rec(void);
  */
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
 		 bool *on_host, struct err *e);
-/* Makes path a symbolic link in such a root, instead of one that is there. */
+/* Makes path a symbolic link in such a root; replaces one that is there. */
 int root_link(const char *own, const char *path, const char *to, struct err *e);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stall.c: see stall.h. The numbers are in /proc/PID/task; where the thread is, ptrace tells, once all is lost. */
+/*
+ * stall.c: see stall.h. CPU times are from /proc/PID/task; where the thread is comes from ptrace, which is used only
+ * when the replay has failed.
+ */
 #include "target/stall.h"
 
 #include <dirent.h>
@@ -18,19 +21,20 @@
 #include "target/advice.h"
 #include "trace/trace.h"
 
-#define IDLE_LOOKS 20u /* so many, and most of them found nobody who runs: all threads wait */
-#define SLOWER 3.0 /* than the recorded run, at most */
+/* after this many looks, most of which found no thread running, all threads wait */
+#define IDLE_LOOKS 20u
+#define SLOWER 3.0 /* how much slower than the recorded run it may be */
 #define SEEK_SLOWER                                                                                                    \
 	40.0 /* where it looks for the place of an interruption, and gives up by itself: plugins/record/preempt/seek.c \
 	      */
-#define UNKNOWN_S 60.0 /* where the log does not tell how long it took */
-#define COPIES 8 /* of the process, which go ahead of it */
+#define UNKNOWN_S 60.0 /* if the log does not show how long it took */
+#define COPIES 8 /* how many copies of the process that run ahead are counted */
 
 /* ---- who runs ---- */
 
 struct tasks {
 	uint64_t owner_ns; /* CPU time */
-	bool runs; /* somebody does, or wants to, or waits for a disk */
+	bool runs; /* a thread runs, or could run, or waits for a disk */
 };
 
 static int read_text(const char *path, char *text, size_t room)
@@ -65,7 +69,7 @@ static char state_of(pid_t pid, pid_t tid)
 
 static void look_at_process(struct tasks *k, pid_t pid, pid_t owner, unsigned depth);
 
-/* Copies that go ahead are children of the thread that made them. */
+/* Copies that run ahead are children of the thread that made them. */
 static void look_at_children(struct tasks *k, pid_t pid, pid_t tid, unsigned depth)
 {
 	char path[64], text[256], *at = text, *end;
@@ -103,9 +107,9 @@ static void look_at_process(struct tasks *k, pid_t pid, pid_t owner, unsigned de
 	closedir(dir);
 }
 
-/* ---- how long it may take ---- */
+/* ---- the time limit ---- */
 
-/* The number of the last event that this thread has made. 0: none, or it is in an ancestor's log. */
+/* The number of the thread's last event. 0: it has none, or it is in an ancestor's log. */
 static uint64_t last_of(const struct target *t, uint32_t thread)
 {
 	uint64_t n, number = t->ctl->turn, slot = t->ctl->slot;
@@ -140,7 +144,7 @@ static void set_limit(struct stall *s, const struct target *t)
 	s->limit_s = t->slow_s + slower * s->recorded_s;
 }
 
-/* ---- what is said ---- */
+/* ---- the message ---- */
 
 static bool in_recorder(pid_t pid, uint64_t pc)
 {
@@ -149,7 +153,7 @@ static bool in_recorder(pid_t pid, uint64_t pc)
 	return maps_find(pid, pc, &m) && strstr(m.path, RLOG_SHIM_NAME) != NULL;
 }
 
-/* Where the program's code is that this thread is in; 0: not known. */
+/* The place in the program's code where this thread is; 0: not known. */
 static uint64_t place_of(const struct target *t, uint64_t pc, pid_t tid, const struct waits_thread *w)
 {
 	struct trace tr = {0};
@@ -161,7 +165,7 @@ static uint64_t place_of(const struct target *t, uint64_t pc, pid_t tid, const s
 		trace_detach(&tr, false, &ignored);
 	}
 	if (pc && !in_recorder(t->pid, pc))
-		return pc + 1; /* as the return address of a call */
+		return pc + 1; /* one more, as for the return address of a call */
 	return w ? w->caller : 0;
 }
 
@@ -186,7 +190,7 @@ static const struct waits_thread *find_thread(const struct waits *w, uint32_t th
 	return NULL;
 }
 
-/* What it is at: a wait for another thread, or a computation. */
+/* Adds what the thread is doing: it waits for another thread, or computes. */
 static void add_wait(struct buf *b, const struct stall *s, const struct target *t, uint64_t pc, const struct waits *w,
 		     const struct waits_thread *wt)
 {
@@ -262,7 +266,7 @@ bool stall_look(struct stall *s, const struct target *t)
 	s->idle += !k.runs;
 	s->used_ns += k.owner_ns > s->seen_ns ? k.owner_ns - s->seen_ns : 0;
 	s->seen_ns = k.owner_ns;
-	/* threads that look at something again and again for a moment run, too */
+	/* threads that briefly look at something again and again run, too */
 	idle = s->looks >= IDLE_LOOKS && 4 * s->idle >= 3 * s->looks;
 	if (!idle && (double)s->used_ns < t->slow_s * 1e9)
 		return false;

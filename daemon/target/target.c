@@ -44,7 +44,8 @@
 #include "target/tree.h"
 #include "trace/trace.h"
 
-#define SCHED_ROOM (1ll << 34) /* of a bounded recording: what a checkpoint has mapped must not change its size */
+/* in a bounded recording: what a checkpoint has mapped must not change its size */
+#define SCHED_ROOM (1ll << 34)
 
 static int make_ctl(struct target *t, struct err *e)
 {
@@ -52,7 +53,7 @@ static int make_ctl(struct target *t, struct err *e)
 	cleanup_close int fd = -1;
 
 	snprintf(t->ctl_path, sizeof(t->ctl_path), "%s/ctl.%04u", cell_dir(), t->root);
-	/* not made shorter: children that wait at their forks have it mapped; reset_ctl clears it */
+	/* the file is not truncated, since children that wait at their forks have it mapped; reset_ctl clears it */
 	fd = open(t->ctl_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, (off_t)size))
 		return err_errno(e, ERR_INTERNAL, "%s", t->ctl_path);
@@ -88,7 +89,7 @@ static int prepare_root(struct target *t, const struct rec_image *root, struct e
 {
 	cleanup_free uint32_t *images = NULL;
 
-	if (t->branch.waits) /* it is in the root, in which all is placed */
+	if (t->branch.waits) /* it is in a root in which everything is placed already */
 		return 0;
 	images = line_images(t, root, e);
 	if (!images)
@@ -171,7 +172,7 @@ pid_t target_shown_tid(const struct target *t, uint32_t thread, pid_t tid)
 	return tid;
 }
 
-/* A process that followed a fork has another PID; the old one's end is no news. */
+/* After a fork that was followed, the process has another PID; the end of the old one is expected. */
 static bool moved_on(struct target *t)
 {
 	pid_t now = __atomic_load_n(&t->ctl->pid, __ATOMIC_ACQUIRE);
@@ -198,8 +199,8 @@ void target_kill(struct target *t)
 	t->lost.kind = ERR_NONE;
 	if (t->pid > 0) {
 		target_note_tids(t);
-		leave_fifo(); /* trace_prepare takes it again */
-		if (family_is_ours(t->pid)) { /* a tracer may have ended it */
+		leave_fifo(); /* trace_prepare sets it again */
+		if (family_is_ours(t->pid)) { /* a tracer may have ended it already */
 			kill(t->pid, SIGKILL);
 			trace_reap(t->pid);
 		}
@@ -215,7 +216,7 @@ void target_kill(struct target *t)
 	cell_reap_except(NULL, 0);
 }
 
-/* While the process is alive: what it has forked is found by this when it is not. */
+/* Done while the process is alive: later its session finds what it has forked. */
 static void note_session(struct target *t)
 {
 	t->session = cell_is_plain() ? getsid(t->pid) : 0;
@@ -245,14 +246,14 @@ static int ended_early(struct target *t, int status, struct err *e)
 	return advice_say_ended(t, status, e);
 }
 
-/* It is on its way to a place where nobody waits for it any more. */
+/* The run is cancelled: the process is on its way to a place where nobody waits for it. */
 static int cancelled(struct target *t, struct err *e)
 {
 	target_kill(t);
 	return err_set(e, ERR_CANCELLED, "cancelled");
 }
 
-/* Waits until the shim reports a state. notify: its count before the shim was let go. */
+/* Waits until the shim reports a state. notify: the count before the process was resumed. */
 static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct err *e)
 {
 	struct stall stall;
@@ -283,7 +284,7 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 			t->progress(t->progress_ctx, t->ctl->turn, t->ctl->total);
 		if (t->cancelled && t->cancelled(t->progress_ctx))
 			return cancelled(t, e);
-		/* it may have come to it meanwhile */
+		/* else it may have reported one meanwhile */
 		if (!stall_look(&stall, t) || __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE) != notify)
 			continue;
 		stall_explain(&stall, t, 0, e);
@@ -333,7 +334,7 @@ static int check_state(struct target *t, bool *diverged, struct err *e)
 	return -1;
 }
 
-/* All threads on one core: a hand-over across cores costs ten times as much. */
+/* Binds all threads to one core, since a hand-over between cores takes ten times as long. */
 static void pin(struct target *t)
 {
 	cpu_set_t set;
@@ -345,7 +346,7 @@ static void pin(struct target *t)
 	sched_setaffinity(t->pid, sizeof(set), &set);
 }
 
-/* Of an attempt before this one. */
+/* Removes the output of an earlier attempt. */
 static void forget_output(const struct target *t)
 {
 	cleanup_free char *path = str_fmt("%s/out.%04u", cell_dir(), t->process);
@@ -367,7 +368,7 @@ int target_await_start(struct target *t, struct err *e)
 	return wait_state(t, 0, NULL, e) || check_state(t, NULL, e) ? -1 : 0;
 }
 
-/* One start; it stands at position 0. */
+/* Starts the process once; it stands at position 0. */
 static int launch_once(struct target *t, const struct rec_image *img, const struct launch_spec *spec, struct err *e)
 {
 	if (!cell_is_plain())
@@ -442,7 +443,7 @@ int target_launch(struct target *t, struct err *e)
 
 	if (t->base != t->root || (img && img->start))
 		return err_set(e, ERR_INTERNAL, "process %u begins with a checkpoint", t->process);
-	target_kill(t); /* no process is in its root while that is written to */
+	target_kill(t); /* no process may be in the root while it is written */
 	if (!img || program_env(img, &env, e) || program_path(t->rec, img, t->own_root, &path, e))
 		return -1;
 	confine = rights_of(t->rec, img, t->flags & REPLAY_F_OUTPUT);
@@ -488,7 +489,7 @@ void target_adopt(struct target *t, pid_t pid)
 {
 	t->pid = pid;
 	note_session(t);
-	/* how calls are caught is in the image: another user may have made it */
+	/* the image decides how calls are caught, since another user may have made it */
 	t->ctl->flags = (t->flags & ~(uint32_t)REPLAY_F_DISPATCH) | (t->ctl->flags & REPLAY_F_DISPATCH);
 	pin(t);
 }

@@ -27,8 +27,8 @@
 #define TARGET_SLOW_S 1.0
 
 /*
- * Which children the process makes that stand still where they were forked (target/branch.h): as many as have a place
- * from `from` to before `end` (replay_ctl.branch). waits: it is such a child itself, at `place`.
+ * The children for branches (target/branch.h) that the process makes: those with a place in replay_ctl.branch from
+ * `from` to before `end`. waits: it is such a child itself, at `place`.
  */
 struct target_branches {
 	uint32_t from, end;
@@ -45,27 +45,29 @@ struct target {
 	uint32_t root; /* its nearest ancestor of origin EXEC: what is launched, and whose control page it has */
 	uint32_t base; /* the image that it begins with: root, or in a bounded recording one that has a start */
 	unsigned variant;
-	bool diverged; /* at some time */
+	bool diverged; /* at least once */
 	struct target_branches branch;
-	char own_root[64]; /* what the process is started in: see root.h */
-	bool on_host; /* the program's files still are on the host what they were */
+	char own_root[64]; /* the folder in which the process is started: see root.h */
+	bool on_host; /* the host still has the program's files unchanged */
 	uint32_t flags; /* enum replay_flags */
-	uint32_t sched_crc; /* identifies the timeline: a checkpoint of another one does not fit */
+	uint32_t sched_crc; /* identifies the timeline: a checkpoint of another timeline cannot be used */
 	struct replay_ctl *ctl; /* shared with the process */
 	char ctl_path[64]; /* its file in the cell */
 	pid_t pid; /* 0: none is alive */
-	pid_t session; /* the session of it, or of what it was, in a plain cell; 0: there was none since target_kill */
+	/* in a plain cell: the session of the process, or of the one that it was before; 0: none since target_kill */
+	pid_t session;
 	struct timeline_thread *threads; /* in a plain cell: all threads of the timeline, with their recorded TIDs */
 	unsigned nthreads;
-	struct tids tids; /* there: of its processes before this one, too */
+	struct tids tids; /* also in a plain cell: with those of its earlier processes */
 	int cpu; /* the core it is pinned to; -1: none */
 	cpu_set_t cpus; /* cpu not -1: the cores that the worker may use */
-	double slow_s; /* CPU time between two events, besides what it took when recorded: see stall.h */
-	unsigned stalls; /* runs that got no further */
-	struct err lost; /* set by a caller that moves it in another way, when it gets no further; kind 0: it does */
+	double slow_s; /* CPU time between two events beyond the recorded time: see stall.h */
+	unsigned stalls; /* how many runs made no progress */
+	/* set by a caller that moves the process in another way, if it makes no progress; kind 0: it does */
+	struct err lost;
 	/* called while a run goes on, some times a second; may be NULL */
 	void (*progress)(void *ctx, uint64_t event, uint64_t total);
-	/* is the run to end, with ERR_CANCELLED? Asked as often; may be NULL */
+	/* is the run to end, with ERR_CANCELLED? Called as often as progress; may be NULL */
 	bool (*cancelled)(void *ctx);
 	void *progress_ctx;
 };
@@ -76,42 +78,44 @@ struct target {
  */
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
 		const struct target_branches *branches, struct err *e);
-/* Kills the process, frees the rest. Fine on a zeroed struct. */
+/* Kills the process and frees the rest. Can be called on a zeroed struct. */
 void target_fini(struct target *t);
 
 uint64_t target_total(const struct target *t);
 
-/* Starts the process; it stands at position 0. Kills the one before. Not if it begins with a checkpoint: see start.h.
+/*
+ * Starts the process, which then stands at position 0; an earlier one is killed. Not if it begins with a checkpoint:
+ * see start.h.
  */
 int target_launch(struct target *t, struct err *e);
 /*
- * The parts of a start, for callers that start it in another way: makes the control page anew; waits until it stands
- * still.
+ * The two parts of a start, for callers that start the process in another way: making the control page anew, and
+ * waiting until it stands still.
  */
 int target_start_over(struct target *t, struct err *e);
 int target_await_start(struct target *t, struct err *e);
 /* Takes over a restored process, whose control page is in place. */
 void target_adopt(struct target *t, pid_t pid);
 /*
- * As target_adopt, for a process that stands at the start of what is left of the timeline: it goes on by the timeline
- * as it is now.
+ * As target_adopt, for a process that stands at the beginning of the remaining timeline; it continues by the present
+ * timeline.
  */
 int target_adopt_start(struct target *t, pid_t pid, struct err *e);
 void target_kill(struct target *t);
 
 /*
- * Lets it go forward to position n (0 to total) and stop there. A divergence is ERR_INTERNAL with both sides
- * of the difference; *diverged (may be NULL) tells it from other failures.
+ * Lets the process run to position n (0 to total). A divergence is ERR_INTERNAL with both sides of the difference;
+ * *diverged (may be NULL) tells it from other failures.
  */
 int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e);
-/* Has it come to a place where the replay does not match, or cannot go on? *e says what differs. */
+/* Is it where the replay does not match, or cannot continue? *e says why. */
 bool target_is_lost(const struct target *t, struct err *e);
-/* Starts it towards n without waiting: n + 1 events, for a tracer that follows it. */
+/* Lets it run towards n + 1 without waiting, for a tracer that follows it. */
 void target_release(struct target *t, uint64_t n);
 
 /*
- * A copy of the process off the timeline: one thread, which stands in the shim; calls into it go
- * straight to libc. The caller's child; kill it with target_snap_kill.
+ * Makes a copy of the process that is off the timeline: it has one thread, which stands in the shim, and its calls into
+ * the shim go straight to libc. It is a child of the caller; kill it with target_snap_kill.
  */
 int target_snap(struct target *t, pid_t *pid, struct err *e);
 void target_snap_kill(pid_t pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tids.c: see tids.h. A number that is used for another thread later is that one's. */
+/* tids.c: see tids.h. If a number is used again, it stands for the later thread. */
 #include "target/tids.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tids.h: threads after their process was started again where the kernel chooses the TIDs (cell/plain.h): code that
- * noted a thread by its TID finds the thread that has its place now.
+ * tids.h: where the kernel chooses TIDs (cell/plain.h), threads have other ones after their process was started again.
+ * Code that has noted a thread by its TID finds the thread that has its place now.
  */
 #ifndef FRED_TARGET_TIDS_H
 #define FRED_TARGET_TIDS_H

@@ -23,8 +23,8 @@
 #include "reclog/files.h"
 
 #define DELETED " (deleted)"
-#define SCRIPT_BYTES 256u /* of a script that the kernel looks at */
-#define SCRIPTS 5u /* that are each other's interpreters */
+#define SCRIPT_BYTES 256u /* how much of a script the kernel reads */
+#define SCRIPTS 5u /* how many scripts may be interpreters of each other */
 
 static char *copy_path(const struct rec *rec, const struct rec_file *f)
 {
@@ -55,7 +55,7 @@ static int make_parent(const char *path, struct err *e)
 	return mkdir_p(dir, 0755, e);
 }
 
-/* What is already there stays. */
+/* Copies a file. One that is already there stays. */
 static int place_copy(const char *from, const char *to, struct err *e)
 {
 	struct stat st;
@@ -105,7 +105,7 @@ static char *start_dir(const char *own)
 	return str_fmt("%s" GDB_TREE, own);
 }
 
-/* As long as the recorded one. No part of it is longer than a name may be. */
+/* A name as long as the recorded one. No part of it may be longer than a file's name can be. */
 static char *start_name(const char *recorded)
 {
 	size_t n = strlen(recorded), at = 0;
@@ -148,7 +148,7 @@ static void find_linker(int fd, const Elf64_Ehdr *eh, struct linker_name *l)
 	}
 }
 
-/* Of the recording's copy. */
+/* Reads it from the recording's copy. */
 static int linker_of(const char *copy, struct linker_name *l, struct err *e)
 {
 	cleanup_close int fd = open(copy, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -200,7 +200,7 @@ static int make_start(const char *own, const struct rec *rec, const struct rec_i
 	return link_in(dir, LAUNCH_LINKER, to, e) || lead_to_linker(program, l.offset, e) ? -1 : 0;
 }
 
-/* A program is executed there. */
+/* A program must be executable there. */
 static int check_mount(const char *own, struct err *e)
 {
 	struct statvfs s;
@@ -213,7 +213,7 @@ static int check_mount(const char *own, struct err *e)
 		       : 0;
 }
 
-/* GDB puts the tree before the real names of files that are in it. */
+/* For GDB, which puts the tree before the real names of files, also of files in it. */
 static int link_itself(const char *own, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s%s", own, own);
@@ -244,7 +244,7 @@ int tree_make(const struct rec *rec, const struct rec_image *img, const uint32_t
 
 /* ---- scripts ---- */
 
-/* "#!INTERPRETER ARGUMENT", as the kernel takes it apart. false: it is none. */
+/* Reads "#!INTERPRETER ARGUMENT" as the kernel does. false: it is not a script. */
 static bool script_line(const char *path, char line[SCRIPT_BYTES + 1], char **interpreter, char **argument)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -274,7 +274,7 @@ static const struct rec_file *file_named(const struct rec_files *l, const char *
 	return NULL;
 }
 
-/* The arguments with which the kernel executes what is called `name`, in the place of the first of argv. */
+/* Adds the arguments with which the kernel executes the file `name`; they replace the first of argv. */
 static void add_arguments(struct strv *out, const struct rec *rec, const struct rec_files *l, const char *name,
 			  char *const *argv, unsigned depth)
 {

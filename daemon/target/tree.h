@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.h: in the place of a root of its own (root.h), where nothing can be mounted: a folder of the cell with copies of
- * the recording's files by their names, from which launch/files.h starts a program. They are copies, not links, since a
+ * tree.h: replaces a root of its own (root.h) where nothing can be mounted: a folder of the cell with copies of the
+ * recording's files by their names, from which launch/files.h starts a program. They are copies and not links, since a
  * process shows the real names of the files that it has mapped.
  */
 #ifndef FRED_TARGET_TREE_H
@@ -22,7 +22,7 @@ int tree_make(const struct rec *rec, const struct rec_image *img, const uint32_t
 /* How a program in a tree is executed. */
 struct tree_start {
 	struct launch_files files;
-	struct strv argv; /* for a script: its interpreter's */
+	struct strv argv; /* for a script: those of its interpreter */
 	struct launch_identity *shown;
 	char *dir, *name, *linker;
 };

@@ -13,7 +13,8 @@
 #include "base/str.h"
 #include "visibility/signal_handlers.h"
 
-#define MORE_MAX 256u /* words without a debug register: the way is gone again for each few of them */
+/* the most words without a debug register: each few of them cost one more pass over the segment */
+#define MORE_MAX 256u
 
 #define INT3 0xcc
 #define NOP 0x90
@@ -42,7 +43,7 @@ void breaks_fini(struct breaks *b)
 			     .watch_conditions = b->watch_conditions};
 }
 
-/* Two of them are libc's own. */
+/* Two of these signals are libc's own. */
 bool breaks_stops_at_signal(const struct breaks *b, int sig)
 {
 	return b->signals && sig > 0 && sig <= 64 && sig != 32 && sig != 33 && !(b->pass >> (sig - 1) & 1);
@@ -74,7 +75,7 @@ void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size
 		conds_add(&p->conds, code, len);
 }
 
-/* The first byte of the instruction there; 0: it cannot be read. */
+/* The first byte of the instruction; 0: it cannot be read. */
 static uint8_t opcode(const struct breaks_point *p, pid_t pid)
 {
 	uint8_t op = p->saved;
@@ -83,12 +84,12 @@ static uint8_t opcode(const struct breaks_point *p, pid_t pid)
 	return p->in || !trace_read(pid, p->addr, &op, 1, &ignored) ? op : 0;
 }
 
-/* Of a state that is not visible. */
+/* Decides for a state that is not visible. */
 static enum breaks_verdict judge_hidden(const struct breaks *b, const struct breaks_point *p, pid_t pid,
 					const struct user_regs_struct *r)
 {
 	uint8_t op = visibility_is_loader(b->view->visibility, r->rip) ? opcode(p, pid) : 0;
-	/* it tells of libraries at probes, which are made of a nop, or in a function that does nothing */
+	/* it learns of libraries at a probe (made of a nop), or in a function that does nothing */
 	bool tells = op == NOP || op == RET || op == ENDBR;
 
 	if (visibility_has_returned(pid, r) && op != NOP)
@@ -139,7 +140,7 @@ static bool is_executable(pid_t pid, uint64_t addr)
 {
 	struct mapping m;
 
-	return !maps_find(pid, addr, &m) || m.exec; /* or it is yet to be mapped */
+	return !maps_find(pid, addr, &m) || m.exec; /* it is executable, or not mapped yet */
 }
 
 void breaks_check(struct breaks *b, uint64_t addr, pid_t pid)
@@ -200,7 +201,7 @@ bool breaks_empty(const struct breaks *b)
 	return !watches(b);
 }
 
-/* The largest aligned piece at the start of a range. */
+/* The size of the largest aligned piece at the start of a range. */
 static unsigned piece(uint64_t addr, unsigned len)
 {
 	unsigned n = 8;
@@ -378,7 +379,7 @@ int breaks_clean_copy(const struct breaks *b, pid_t copy, struct err *e)
 		const struct breaks_point *p = &b->v[i];
 		uint8_t now = 0;
 
-		/* unmapped meanwhile, or something else is there now: not ours any more */
+		/* it was unmapped, or replaced by something else */
 		if (p->in && pread(fd, &now, 1, (off_t)p->addr) == 1 && now == INT3 &&
 		    pwrite(fd, &p->saved, 1, (off_t)p->addr) != 1)
 			return err_errno(e, ERR_INTERNAL, "take out the breakpoint at 0x%llx",

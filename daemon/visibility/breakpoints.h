@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * breakpoints.h: what a debugger wants to stop at: breakpoints (an int3 in the text, there only while the process
- * runs) and data watchpoints (debug registers).
+ * breakpoints.h: where a debugger wants the program to stop: breakpoints (an int3 in the text, which is there only
+ * while the process runs) and data watchpoints (debug registers).
  */
 #ifndef FRED_VISIBILITY_BREAKPOINTS_H
 #define FRED_VISIBILITY_BREAKPOINTS_H
@@ -20,7 +20,7 @@ struct breaks_point {
 	struct conds conds;
 	uint8_t saved; /* the byte under the int3 */
 	bool in;
-	bool data; /* nothing is executed there: never inserted */
+	bool data; /* it is not executable, so no int3 is inserted */
 };
 
 struct breaks {
@@ -51,8 +51,8 @@ enum breaks_verdict {
 void breaks_fini(struct breaks *b);
 bool breaks_stops_at_signal(const struct breaks *b, int sig);
 /*
- * A point can be set for several reasons, its kinds (0 to 31); it is removed with the last of them. Setting it removes
- * its conditions.
+ * A point can be set for several reasons, called its kinds (0 to 31); it is removed with its last kind. Setting a point
+ * removes its conditions.
  */
 void breaks_add(struct breaks *b, uint64_t addr, unsigned kind);
 void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size_t len);
@@ -67,12 +67,12 @@ void breaks_remove(struct breaks *b, uint64_t addr, unsigned kind);
 bool breaks_has(const struct breaks *b, uint64_t addr);
 bool breaks_has_condition(const struct breaks *b, uint64_t addr);
 /*
- * t stands at one of b's points: is it a stop? With b->view, a point in a function that the shim has called is one only
- * when the thread has just returned to it: that is how a debugger finishes a function of the program that was called
+ * t stands at one of b's points: is it a stop? With b->view, a point in a function that the shim has called is a stop
+ * only if the thread has just returned to it: in this way a debugger finishes a function of the program that was called
  * from there.
  */
 enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t);
-/* Are there no breakpoints and no watchpoints, so that only a signal stops? */
+/* Are there no breakpoints and no watchpoints? Then only a signal stops the program. */
 bool breaks_empty(const struct breaks *b);
 
 /* The values of the watched words, by slot; 0 if unreadable. */
@@ -81,10 +81,10 @@ struct breaks_words {
 };
 void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w);
 /*
- * Thread t has hit debug registers `slots`: the watchpoint of b that the stop is for, and *w becomes the present
- * values. A write that changes nothing is no stop (NULL): the debugger would only go on; nor is one at which the
- * watchpoint's condition is false. *written: one of b's was hit, other than by a change at which its condition is
- * false, unless those are walked past.
+ * Thread t has hit the debug registers `slots`. Returns the watchpoint of b that it stops for; *w becomes the present
+ * values. It does not stop (NULL) for a write that changes nothing, as the debugger would only continue, or for a
+ * change at which the watchpoint's condition is false. *written: one of b's was hit (changes with a false condition do
+ * not count, unless those are walked past).
  */
 const struct group_slot *breaks_watch_met(const struct breaks *b, struct trace *t, unsigned slots,
 					  struct breaks_words *w, bool *written);
@@ -92,21 +92,21 @@ const struct group_slot *breaks_watch_met(const struct breaks *b, struct trace *
 /* A debug register that b does not use. -1: there is none. */
 int breaks_free_slot(const struct breaks *b);
 /*
- * Watches memory, in aligned pieces of up to 8 bytes. 1: there are not so many debug registers, and no more are
+ * Watches memory, in aligned pieces of up to 8 bytes. 1: there are not enough debug registers, and more words are not
  * allowed.
  */
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 
-/* t has executed an int3: 1: one of b, and the PC is put back to it; 0: another one; -1: error. */
+/* t has executed an int3. 1: it is one of b's, and the PC is set back to it; 0: another one; -1: error. */
 int breaks_hit(const struct breaks *b, struct trace *t, struct err *e);
 
 /* Puts the int3s into the text of a stopped process and takes them out. Text that is not mapped is skipped. */
 int breaks_insert(struct breaks *b, pid_t pid, struct err *e);
 int breaks_take_out(struct breaks *b, pid_t pid, struct err *e);
-/* While they are in: takes out the one at addr alone, or puts it in again. */
+/* While they are inserted: takes out only the one at addr, or inserts it again. */
 int breaks_lift(struct breaks *b, pid_t pid, uint64_t addr, bool out, struct err *e);
-/* Takes them out of a copy of that process (a fork), while they stay in the process itself. */
+/* Takes them out of a copy of that process (a fork); they stay in the process itself. */
 int breaks_clean_copy(const struct breaks *b, pid_t copy, struct err *e);
 /* The process has another program now: what was in its text is gone. */
 void breaks_forget_text(struct breaks *b);

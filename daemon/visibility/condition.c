@@ -46,7 +46,7 @@ static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
 	return trace_read(((struct state *)ctx)->pid, addr, out, len, &ignored);
 }
 
-/* In the order of GDB's own numbers (amd64-tdep.h), which is that of rsp/regs.c. */
+/* In the order of GDB's numbers (amd64-tdep.h), as in rsp/regs.c. */
 int conds_register(const struct user_regs_struct *regs, unsigned regno, uint64_t *value)
 {
 #define AT(name) offsetof(struct user_regs_struct, name)

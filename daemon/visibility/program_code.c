@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program_code.c: see program_code.h. Translated code stands elsewhere, and only reads the program's code. */
+/* program_code.c: see program_code.h. Translated code is elsewhere, and only reads the program's code. */
 #include "visibility/program_code.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void program_code_fini(struct program_code *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/* 0 also where the kernel does not do it, with *done false. */
+/* 0 also if the kernel refuses; then *done is false. */
 static int protect(struct trace *t, uint64_t gadget, struct text at, int prot, bool *done, struct err *e)
 {
 	const uint64_t args[6] = {at.lo, at.hi - at.lo, (uint64_t)prot};
@@ -58,7 +58,7 @@ static bool is_programs(const struct mapping *m)
 	return m->exec && m->read && !is_recorders(m) && !visibility_knows(m->path) && (m->path[0] != '[' || m->write);
 }
 
-/* The newest first: an older one may be of what was mapped there before. */
+/* Looks at the newest ranges first: an older one may be about an earlier mapping at this place. */
 static const struct program_code_range *range_at(const struct program_code *c, uint64_t pc)
 {
 	for (size_t k = c->n; k; k--)
@@ -98,7 +98,7 @@ static int list_of(const struct program_code *c, const struct trace *t, struct r
 	return trace_read(t->pid, c->report, r, sizeof(*r), e);
 }
 
-/* For the recorder, which translates nothing else, and keeps the list when mappings change. */
+/* Tells the recorder, which translates only these, and updates the list when mappings change. */
 static int tell(const struct program_code *c, struct trace *t, struct text at, struct err *e)
 {
 	struct replay_report_code v = {at.lo, at.hi};
@@ -124,13 +124,13 @@ int program_code_forbid(struct program_code *c, struct trace *t, uint64_t gadget
 		if (protect(t, gadget, r->at, r->prot & ~PROT_EXEC, &r->forbidden, e) ||
 		    (r->forbidden && tell(c, t, r->at, e)))
 			return -1;
-		/* what is not mapped, or not yet, is not executed either */
+		/* what is not mapped (yet) is not executed either */
 		c->allowed |= !r->forbidden && is_executable(t->pid, r->at);
 	}
 	return 0;
 }
 
-/* The forbidden range that contains pc: *at. false: there is none. */
+/* Finds the forbidden range that contains pc: *at. false: there is none. */
 static bool find_forbidden(const struct program_code *c, const struct trace *t, uint64_t pc, struct text *at)
 {
 	struct replay_report_code v[64];

@@ -42,7 +42,7 @@ static int write_ymm(pid_t tid, const struct rsp_regs *r, struct err *e)
 	struct iovec v = {xsave, sizeof(xsave)};
 
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) || v.iov_len < XSAVE_AVX + sizeof(r->ymmh))
-		return 0; /* there are none */
+		return 0; /* this processor has none */
 	memcpy(xsave + XSAVE_AVX, r->ymmh, sizeof(r->ymmh));
 	xsave[XSAVE_BV] |= 4;
 	return ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &v)
@@ -110,7 +110,7 @@ void regs_thread_name(pid_t pid, int tid, char *buf, size_t size)
 		buf[strcspn(buf, "\n")] = '\0';
 }
 
-/* Those that differ; up to SIGTERM most are the same. */
+/* Signals whose numbers differ; up to SIGTERM most are the same. */
 static const struct {
 	int host, gdb;
 } signals[] = {

@@ -13,11 +13,12 @@
 #include "base/maps.h"
 #include "base/str.h"
 
-/* What the kernel leaves at the stack pointer of a handler's caller: struct ucontext; gregs as in ucontext.h. */
+/* What the kernel puts at the stack pointer of a handler's caller: struct ucontext; gregs as in ucontext.h. */
 #define UC_GREGS 40
-#define RESUME_FLAG 0x10000 /* of a processor that goes on from a fault or a trap: the program has never had it */
+/* set by a processor that continues after a fault or trap: the program itself never has it */
+#define RESUME_FLAG 0x10000
 
-/* A frame, from the innermost outwards; interrupted: by a signal. false: enough. */
+/* Gets a frame, from the innermost outwards; interrupted: by a signal. false: no more frames are needed. */
 typedef bool (*frame_fn)(void *arg, const struct user_regs_struct *r, bool interrupted);
 
 struct walk {
@@ -26,12 +27,15 @@ struct walk {
 	struct user_regs_struct r; /* of the frame before */
 	frame_fn fn;
 	void *arg;
-	bool interrupted, again; /* unwinding starts again from r: what a signal handler interrupted, or what a
-				    trampoline returns to */
-	bool seen; /* the frame from which it starts again has been handed out */
+	/*
+	 * unwinding starts again from r: from what a signal handler interrupted, or from the frame that a trampoline
+	 * returns to
+	 */
+	bool interrupted, again;
+	bool seen; /* the frame from which it starts again was passed on already */
 };
 
-/* A handler returns to `mov $15, %rax; syscall`. */
+/* Is this the code to which a handler returns, `mov $15, %rax; syscall`? */
 static bool is_restorer(pid_t pid, uint64_t pc)
 {
 	static const uint8_t with_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05},
@@ -79,7 +83,7 @@ static void kept_registers(Dwfl_Frame *f, struct user_regs_struct *r)
 	}
 }
 
-/* *r, at a `ret` of a trampoline, becomes the frame of the shim that it returns to. */
+/* If *r is at the `ret` of a trampoline, it becomes the frame of the shim that this returns to. */
 static int leave_trampoline(pid_t pid, struct user_regs_struct *r)
 {
 	struct err ignored;
@@ -122,7 +126,7 @@ static int frame(Dwfl_Frame *f, void *arg)
 	return w->fn(w->arg, &r, interrupted_there) ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-/* ---- what libdwfl asks for ---- */
+/* ---- libdwfl's questions ---- */
 
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 {
@@ -169,7 +173,7 @@ static int no_debuginfo(Dwfl_Module *m, void **u, const char *name, Dwarf_Addr b
 
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = no_debuginfo};
 
-/* Of what is unwound, from its first page. */
+/* Reports a file from its first page, if frames in it are to be unwound. */
 static int report_file(Dwfl *dwfl, pid_t pid, const struct mapping *m)
 {
 	cleanup_free char *file = NULL;
@@ -199,7 +203,7 @@ static bool knows(Dwfl *dwfl, const struct text *t)
 	return !t->lo || dwfl_addrmodule(dwfl, t->lo);
 }
 
-/* A live program begins with the loader alone. */
+/* At the start of a live program, only the loader is mapped. */
 static int open_dwfl(struct shim_frames *o, const struct visibility *s, pid_t pid)
 {
 	if (o->dwfl && knows(o->dwfl, &s->shim) && knows(o->dwfl, &s->libc))
@@ -217,9 +221,9 @@ static int open_dwfl(struct shim_frames *o, const struct visibility *s, pid_t pi
 }
 
 /*
- * libdwfl (0.188) takes a register for unknown that a function has not saved yet. If its caller's frame is found by
- * that register, as _dl_runtime_resolve's is by rbx at the entry of _dl_fixup, it stops there. kept_registers() knows
- * it, so unwinding goes on from the last frame that was found.
+ * libdwfl (0.188) takes a register for unknown if a function has not saved it yet. If the frame of that function's
+ * caller is found by this register (as _dl_runtime_resolve's is by rbx at the entry of _dl_fixup), libdwfl stops there.
+ * kept_registers() has the register, so unwinding is started again from the last frame that was found.
  */
 static void walk(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
 		 frame_fn fn, void *arg)
@@ -255,7 +259,7 @@ struct finding {
 	bool done;
 };
 
-/* The last frame of the shim is the one that the program called. */
+/* The program has called the last frame of the shim. */
 static bool find_call(void *arg, const struct user_regs_struct *r, bool interrupted_there)
 {
 	struct finding *f = arg;
@@ -298,7 +302,7 @@ struct outermost_return {
 	const struct visibility *s;
 	const struct text *code;
 	struct user_regs_struct found;
-	bool inside, any; /* inside: the frame before is in `code` */
+	bool inside, any; /* inside: the previous frame is in `code` */
 };
 
 static bool find_return(void *arg, const struct user_regs_struct *r, bool interrupted_there)
@@ -332,7 +336,7 @@ struct calling {
 	bool in_shim, any;
 };
 
-/* The outermost place where something else called the shim, or was interrupted by it. */
+/* Finds the outermost place where other code called the shim, or was interrupted by it. */
 static bool find_outermost(void *arg, const struct user_regs_struct *r, bool interrupted_there)
 {
 	struct calling *c = arg;
@@ -365,12 +369,12 @@ struct hiding {
 	unsigned frames;
 	bool from_libc;
 	bool inner; /* the shim is in a function of its own that it called */
-	bool entered; /* the first frame has more on its stack than its return address */
+	bool entered; /* the stack of the first frame has more on it than the return address */
 	uint64_t rsp; /* of the first frame */
 	uint64_t hidden;
 };
 
-/* The outermost frame of the shim that called libc, before the program's own. */
+/* Finds the outermost frame of the shim that called libc, before the program's own frames. */
 static bool find_hidden(void *arg, const struct user_regs_struct *r, bool interrupted_there)
 {
 	struct hiding *h = arg;

@@ -17,7 +17,7 @@ struct shim_frames {
 	const struct user_regs_struct *from; /* while it unwinds: the innermost frame */
 };
 
-/* Both, of one process. */
+/* Both parts of a process's view. */
 struct process_view {
 	const struct visibility *visibility;
 	struct shim_frames *shim_frames;
@@ -29,8 +29,8 @@ struct process_view {
  */
 void shim_frames_find(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r);
 /*
- * The thread is in the shim: *r becomes the program's frame that the shim returns to (rip, rsp and what a call
- * preserves). false: the thread is not in the shim, or that frame is not known.
+ * The thread is in the shim: *r becomes the program's frame that the shim returns to (rip, rsp and the registers that a
+ * call preserves). false: the thread is not in the shim, or that frame is not known.
  */
 bool shim_frames_caller(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r);
 /*
@@ -38,18 +38,19 @@ bool shim_frames_caller(struct shim_frames *o, const struct visibility *s, pid_t
  * call of the shim, and *r is unchanged.
  */
 bool shim_frames_of_call(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r);
-/* Finds out by unwinding whether a thread is in a function of libc or the loader that the shim called. */
+/* Finds out by unwinding whether a thread is in a function of libc or the loader that the shim has called. */
 void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid,
 				const struct user_regs_struct *r, struct shim_call *shim_call);
 /*
- * The thread is in the shim, in a function whose code is in `code`: *r becomes the frame that the outermost call of
- * such functions returns to (rip, rsp and what a call preserves), among the innermost frames that are the shim's.
+ * The thread is in the shim, in a function whose code is in `code`. Among the innermost frames, which are all the
+ * shim's: *r becomes the frame that the outermost call of such functions returns to (rip, rsp and the registers that a
+ * call preserves).
  */
 bool shim_frames_returns_from(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct text *code,
 			      struct user_regs_struct *r);
 /* Is this state in a function that the shim has called: libc's, the loader's or its own? Then it is not visible. */
 bool shim_frames_hides(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
-/* As shim_frames_hides; also true anywhere in the shim but at the entry of a function. */
+/* As shim_frames_hides; also true anywhere in the shim, except at the entry of a function. */
 bool shim_frames_is_within(struct shim_frames *o, const struct visibility *s, pid_t pid,
 			   const struct user_regs_struct *r);
 /*

@@ -45,7 +45,7 @@ static uint64_t look_for(pid_t pid, const struct text *shim)
 
 uint64_t handlers_find(pid_t pid, const struct text *shim)
 {
-	static uint64_t found; /* of the last process that was looked at: mostly the same in the next */
+	static uint64_t found; /* the result for the last process, which is usually the same for the next one */
 
 	if (found < shim->lo || found >= shim->hi || !is_there(pid, found - CALL_AT))
 		found = look_for(pid, shim);

@@ -14,7 +14,7 @@
  * recording too. 0: not found.
  */
 uint64_t handlers_find(pid_t pid, const struct text *shim);
-/* The signal whose handler a thread at that call is about to enter. */
+/* The signal whose handler a thread at that call will enter next. */
 int handlers_signal(const struct user_regs_struct *r);
 
 #endif

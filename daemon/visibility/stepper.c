@@ -25,7 +25,7 @@ int stepper_begin(struct stepper *s, struct err *e)
 	return 0;
 }
 
-/* Where the thread stands before it goes on, if it is the stepped one. */
+/* Notes where the thread is before it is resumed, if it is the stepped one. */
 static int note(struct stepper *s, struct group_thread *th, struct err *e)
 {
 	if (th->t.tid != s->tid)
@@ -50,7 +50,9 @@ int stepper_go_on(struct stepper *s, struct group_thread *th, struct err *e)
 	return note(s, th, e) || group_resume_one(s->group, th, e) ? -1 : 0;
 }
 
-/* What other processes and timers send waits: its handler would come in front of the instruction, and that not be made.
+/*
+ * Signals that other processes and timers send are held back: a handler would run before the instruction, and that
+ * would not be executed.
  */
 static int step_undisturbed(struct trace *t, struct trace_stop *stop, struct err *e)
 {

@@ -7,8 +7,8 @@
 
 #include "base/str.h"
 
-#define NO_TID (1 << 22) /* PID_MAX_LIMIT of the kernel: no thread has this or a larger one */
-#define NOBODY (1 << 30) /* ids of places without a thread */
+#define NO_TID (1 << 22) /* no thread has this TID or a larger one (the kernel's PID_MAX_LIMIT) */
+#define NOBODY (1 << 30) /* the ids of places without a thread begin here */
 
 static int free_id(const struct thread_list *l, int32_t tid)
 {

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 struct thread_list_entry {
-	uint32_t process, ordinal; /* process 0: there is no such thread; it keeps the place */
+	uint32_t process, ordinal; /* process 0: there is no thread with this number, but its place is kept */
 	int32_t tid; /* as recorded */
-	int id; /* what the debugger calls it */
+	int id; /* its number for the debugger */
 	uint64_t first; /* the number of its first event; 0: not known */
 };
 
@@ -24,12 +24,12 @@ struct thread_list {
 	unsigned n, cap;
 };
 
-/* Adds a thread at its ordinal's place, if that is free, with gaps before it, else at the end. */
+/* Adds a thread at the place of its ordinal, with gaps before it if needed; if the place is taken, at the end. */
 void thread_list_add(struct thread_list *l, uint32_t process, uint32_t ordinal, int32_t tid, uint64_t first);
 void thread_list_fini(struct thread_list *l);
 /* NULL: there is none. */
 const struct thread_list_entry *thread_list_by_id(const struct thread_list *l, int id);
-/* Of two processes' threads with one ordinal, the one that has this TID, else the first. */
+/* If two processes have a thread with this ordinal: the one with this TID, else the first. */
 const struct thread_list_entry *thread_list_find(const struct thread_list *l, uint32_t ordinal, int32_t tid);
 
 #endif

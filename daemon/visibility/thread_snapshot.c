@@ -32,13 +32,13 @@ static void add(struct thread_snapshot *p, uint64_t addr, uint64_t len)
 	p->len += len;
 }
 
-/* The recorder's own: its plan of addresses (rlog/replay.h), below the heaps. */
+/* Is it memory of the recorder: in its address plan (rlog/replay.h), below the heaps? */
 static bool is_recorders(uint64_t addr)
 {
 	return addr >= SHIM_OWN_ADDR && addr < SHIM_OWN_END_ADDR;
 }
 
-/* What else is a thread's own is on its stack, but that of the first one. */
+/* Does only the first thread use the mapping? (What other threads have of their own is on their stacks.) */
 static bool is_first_threads(const struct thread_snapshot *p, uint64_t first_tls, const struct mapping *m)
 {
 	return p->tid != p->pid && (mapping_has(m, first_tls) || str_eq(m->path, "[stack]"));
@@ -48,7 +48,7 @@ static void add_mapping(struct thread_snapshot *p, uint64_t first_tls, const str
 {
 	uint64_t sp = p->regs.rsp - TRACE_RED_ZONE;
 
-	/* other threads stand still, and in a call libc keeps something of it there */
+	/* the other threads stand still; during a call, libc keeps some data there */
 	if (mapping_has(m, sp))
 		return;
 	if (shim_is_stack(m->lo) || is_first_threads(p, first_tls, m))
@@ -69,7 +69,7 @@ static int find_regions(struct thread_snapshot *p, uint64_t first_tls, struct er
 	while (maps_next(&maps, &m)) {
 		if (mapping_has(&m, sp))
 			p->region[0].len = m.hi - sp < STACK_MAX ? m.hi - sp : STACK_MAX;
-		/* of a library that the recorder plays with; what follows its data is its .bss */
+		/* a library that the recorder replaces functions of; the mapping after its data is its .bss */
 		if (visibility_knows(m.path) || is_recorders(m.lo) || (!m.path[0] && m.lo == hidden_end))
 			hidden_end = m.hi;
 		else if (m.write && !m.shared)
@@ -86,7 +86,7 @@ static int by_address(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* A program that has waited for no lock, or an older recorder, has none. */
+/* There are none if the program has never waited for a lock, or if the recorder is an older one. */
 static void find_ignored(struct thread_snapshot *p)
 {
 	cleanup_free uint64_t *word = xcalloc(SHIM_HOLES, sizeof(*word));
@@ -212,7 +212,7 @@ static size_t differing(const struct thread_snapshot *p, uint64_t addr, const ui
 	return n + (len && memcmp(a, b, len));
 }
 
-/* The first word of a region that tells. */
+/* Adds the first word of a region that differs in a useful way. */
 static void tell_region(const struct thread_snapshot *p, const struct thread_snapshot_region *g, const uint8_t *want,
 			pid_t pid, pid_t base, struct walk_tell *tell)
 {

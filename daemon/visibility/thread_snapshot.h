@@ -16,20 +16,20 @@ struct thread_snapshot_region {
 
 struct thread_snapshot {
 	pid_t pid, tid;
-	bool in_call; /* in a library call of the recorder's: at the end of what is recorded */
+	bool in_call; /* the thread is in a library call of the recorder: at the end of what is recorded */
 	struct user_regs_struct regs;
 	struct thread_snapshot_region *region; /* the first one is the stack; data regions as far as they fit (8 MiB) */
 	unsigned n;
 	struct thread_snapshot_region
-		*ignored; /* ascending: locks whose waiters spun or slept, so that their words differ by chance */
+		*ignored; /* locks whose waiters spun or slept, so that their words differ by chance; by address */
 	unsigned ignored_n;
 	uint8_t *data; /* of all regions, one after the other */
 	size_t len;
 };
 
 /*
- * Of a stopped thread whose process stands still. first_tls: the first thread's thread pointer, 0: unknown.
- * thread_snapshot_fini in any case.
+ * Takes the snapshot of a stopped thread whose process stands still. first_tls: the first thread's thread pointer, 0:
+ * unknown. thread_snapshot_fini in any case.
  */
 int thread_snapshot_look(struct thread_snapshot *p, struct trace *t, uint64_t first_tls, bool in_call, struct err *e);
 int thread_snapshot_write(const struct thread_snapshot *p, const char *path, struct err *e);
@@ -37,14 +37,14 @@ int thread_snapshot_read(struct thread_snapshot *p, const char *path, struct err
 void thread_snapshot_fini(struct thread_snapshot *p);
 
 /*
- * Are PC, stack pointer and thread pointer those of the snapshot? *differ: how many of the other call-preserved
- * registers differ. In a signal handler they hold what the recorder left there, which is not what a replay leaves.
+ * Are PC, stack pointer and thread pointer as in the snapshot? *differ: how many of the other registers that a call
+ * preserves differ. (In a signal handler these have what the recorder has left there, which differs in a replay.)
  */
 bool thread_snapshot_is_like(const struct thread_snapshot *p, const struct user_regs_struct *r, unsigned *differ);
 /*
- * How many words of a process differ from the snapshot, without the ignored ranges: of the stack, or with `all` of the
- * data. What the recorder has left on the stack differs in a replay, so the state with the least number is the best,
- * and 0 may not exist.
+ * How many words of a process differ from the snapshot, without the ignored ranges: words of the stack, or with `all`
+ * of the data, too. What the recorder has left on the stack differs in a replay; so the best state is the one with the
+ * fewest, which may be more than 0.
  */
 size_t thread_snapshot_differs(const struct thread_snapshot *p, pid_t pid, bool all);
 /*

@@ -10,7 +10,7 @@
 
 #define RET 0xc3
 
-/* Which text is of this file; NULL: none of these. */
+/* The text that is filled from this file; NULL: none. */
 static struct text *which(struct visibility *s, const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -122,7 +122,7 @@ static bool is_return(pid_t pid, uint64_t pc)
 	return op[0] == 0xc3 || op[0] == 0xc2;
 }
 
-/* Would a `ret` here go back into the shim? */
+/* Would a `ret` here return into the shim? */
 static bool returns_to_shim(const struct visibility *s, pid_t pid, uint64_t rsp)
 {
 	struct err ignored;
@@ -139,7 +139,7 @@ bool visibility_is_ret(pid_t pid, uint64_t pc)
 	return !trace_read(pid, pc, &op, 1, &ignored) && op == RET;
 }
 
-/* The `ret` there may be under a breakpoint; the one of the shim, to which it returns, is not. */
+/* The `ret` there may be under a breakpoint; but the shim's, to which it returns, is not. */
 bool visibility_is_trampoline(const struct visibility *s, pid_t pid, const struct user_regs_struct *r)
 {
 	struct err ignored;
@@ -154,8 +154,10 @@ bool visibility_is_program(const struct visibility *s, pid_t pid, const struct u
 	return visibility_is_certain(s, r->rip) && !visibility_is_trampoline(s, pid, r);
 }
 
-/* At the entry of a function of libc: the stack slot of the return address that leads into the shim. 0: the shim has
- * not called it. */
+/*
+ * At the entry of a function of libc: the stack slot with the return address into the shim. 0: the shim has not called
+ * it.
+ */
 static uint64_t return_slot(const struct visibility *s, pid_t pid, uint64_t rsp)
 {
 	struct user_regs_struct to = {.rsp = rsp + sizeof(to.rip)};

@@ -34,12 +34,14 @@ int visibility_find(pid_t pid, struct visibility *s, struct err *e);
 /* The same, and calls `each` for each mapping. */
 int visibility_find_with(pid_t pid, struct visibility *s, void (*each)(void *ctx, const struct mapping *m), void *ctx,
 			 struct err *e);
-/* Is this file the shim, libc or the loader? `path` may be followed by other text. */
+/* Is it the file of the shim, libc or the loader? Other text may follow in `path`. */
 bool visibility_knows(const char *path);
 /* Is pc in the shim's own code? */
 bool visibility_is_shim(const struct visibility *s, uint64_t pc);
-/* Visible whatever the thread has done before: neither in the shim, nor in libc or the loader, which the shim calls
- * too. */
+/*
+ * Is the state visible whatever the thread has done before? That is, is pc neither in the shim, nor in libc or the
+ * loader, which the shim calls, too?
+ */
 bool visibility_is_certain(const struct visibility *s, uint64_t pc);
 /* Is pc the call of a signal handler? */
 bool visibility_is_call_of_handler(const struct visibility *s, uint64_t pc);
@@ -58,7 +60,7 @@ bool visibility_is_called_from(const struct visibility *s, pid_t pid, const stru
  */
 bool visibility_is_trampoline(const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
 bool visibility_is_ret(pid_t pid, uint64_t pc);
-/* Certain, and at no such `ret`: the program itself is there. */
+/* Is the program itself here? That is, the state is certain, and it is not such a `ret`. */
 bool visibility_is_program(const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
 bool visibility_is_loader(const struct visibility *s, uint64_t pc);
 /*

@@ -54,16 +54,16 @@ bool watch_conditions_share(const struct watch_condition *a, const struct watch_
 	return false;
 }
 
-#define NEAR 64u /* bytes that one instruction may write: of the largest register */
+#define NEAR 64u /* how many bytes an instruction may write: the largest register */
 
-/* A program whose watched word has this value. */
+/* A program in whose watched word is this value. */
 struct state {
 	const struct watch_condition *of;
 	const uint8_t *word;
-	pid_t pid; /* 0: nothing is known but the word */
+	pid_t pid; /* 0: only the word is known */
 	const struct user_regs_struct *regs; /* NULL: not known */
-	bool before; /* memory is as it was before the write, which is known where it is not near the word */
-	bool unknown; /* something else was read */
+	bool before; /* memory is as it was before the write: it is only known if it is not near the word */
+	bool unknown; /* something unknown was read */
 	struct watch_reads reads;
 };
 
@@ -74,7 +74,7 @@ static int read_reg(void *ctx, unsigned regno, uint64_t *value)
 	return s->regs ? conds_register(s->regs, regno, value) : -1;
 }
 
-/* What is read is noted, and no more than can be: else the condition is not evaluated. */
+/* Notes what is read. If it is too much, the condition is not evaluated. */
 static int note_read(struct state *s, uint64_t addr, const void *v, size_t len)
 {
 	if (s->reads.n == WATCH_READS_MAX)
@@ -198,7 +198,9 @@ bool watch_condition_is_true_over(const struct watch_condition *c, pid_t pid, co
 	return any_is_true(&c->conds, &ops, &s);
 }
 
-/* Before and after the instruction that has changed the word: the PC tells whether the code is that of the condition.
+/*
+ * Evaluates it in the states before and after the instruction that has changed the word. The PC shows whether this is
+ * the code for which the condition was compiled.
  */
 static bool is_true_by_registers(struct state *s, struct trace *t, bool back)
 {
@@ -215,7 +217,7 @@ static bool is_true_by_registers(struct state *s, struct trace *t, bool back)
 	if (!back)
 		return false;
 	s->reads.n = 0;
-	regs.rip--; /* in that instruction */
+	regs.rip--; /* into that instruction */
 	return is_true(s);
 }
 

@@ -20,7 +20,7 @@
 
 #define WATCH_READS_MAX 16u
 
-/* What the program's memory was where a condition was false. */
+/* The memory with which a condition was false. */
 struct watch_reads {
 	unsigned n;
 	struct {
@@ -34,41 +34,41 @@ struct watch_condition {
 	uint64_t addr; /* of the watched word */
 	unsigned len; /* 1, 2, 4 or 8 */
 	struct conds conds; /* one of them has to be true */
-	bool registers; /* they read registers */
-	struct watch_reads last; /* where it was false on the way, with other memory; n 0: it was not since the last
-				    resume */
-	bool stale; /* the word has changed since the debugger has seen it */
-	uint8_t other[8]; /* its value on the other side of the change that is a stop: before it; backwards: after it
-			   */
+	bool registers; /* a condition reads registers */
+	/* the memory with which it was false on the way; n 0: it was not, since the last resume */
+	struct watch_reads last;
+	bool stale; /* the word has changed since the debugger last read it */
+	/* its value on the other side of the change that is a stop: forwards before it, backwards after it */
+	uint8_t other[8];
 };
 
 struct watch_conditions {
 	unsigned n;
 	struct watch_condition *v;
-	bool back; /* changes are met backwards */
-	bool unknown; /* the last one that was true was so for want of memory that is known */
-	bool walked; /* changes at which they are false are walked past faster: counting of stops is given up */
+	bool back; /* the program moves backwards */
+	bool unknown; /* the last condition that was true counted as true only since memory was unknown */
+	bool walked; /* changes with a false condition are walked past faster, and stops are not counted */
 };
 
-/* data is what memory has at addr: bytes that r has for other values replace it. */
+/* data is the memory at addr: replaces the bytes for which r has other values. */
 void watch_reads_cover(const struct watch_reads *r, uint64_t addr, void *data, size_t len);
 
 void watch_conditions_fini(struct watch_conditions *c);
-/* Copies the code. Several for one word: one of them is to be true. */
+/* Copies the code. If a word has several conditions, one of them must be true. */
 void watch_conditions_add(struct watch_conditions *c, uint64_t addr, unsigned len, const uint8_t *code, size_t n);
 /* NULL: that slot has none. c may be NULL. */
 struct watch_condition *watch_conditions_find(struct watch_conditions *c, const struct group_slot *s);
-/* Do they belong to words of one object, which has a condition: the same code? */
+/* Are they for words of the same object, whose condition both have: is the code the same? */
 bool watch_conditions_share(const struct watch_condition *a, const struct watch_condition *b);
 /* Thread t has changed the word of s, from `was` to `now`: is it a stop? */
 bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, struct trace *t,
 			   const uint8_t was[8], const uint8_t now[8]);
-/* Is c true where memory is this, and nothing else is known? */
+/* Is c true if memory is this, and nothing else is known? */
 bool watch_condition_is_true_in(const struct watch_condition *c, const struct watch_reads *known);
-/* What is read to evaluate c in process pid, as far as that goes. regs: NULL: they are not known. */
+/* What is read to evaluate c in process pid, as far as it can be. regs: NULL: not known. */
 void watch_condition_reads(const struct watch_condition *c, pid_t pid, const struct user_regs_struct *regs,
 			   struct watch_reads *r);
-/* Is c true where memory is this, and else that of pid? regs: as above. */
+/* Is c true if memory is this, and otherwise that of pid? regs: as above. */
 bool watch_condition_is_true_over(const struct watch_condition *c, pid_t pid, const struct user_regs_struct *regs,
 				  const struct watch_reads *over);
 
