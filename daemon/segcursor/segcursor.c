@@ -23,8 +23,8 @@ static int find_shim_call(struct segcur *in, struct trace *t, struct shim_call *
 }
 
 /*
- * One visible step of *t, a copy of `now`. STOP_OVER: there is no copy, since nothing can be looked at after the
- * segment's end.
+ * One visible step of *t, a copy of `now`. STOP_OVER: the copy does not exist any more, since after the segment's end
+ * there is nothing to look at.
  */
 static int step_from_now(struct segcur *in, const struct breaks *b, struct trace *t, int *sig, struct stop *stop,
 			 struct err *e)
@@ -74,7 +74,7 @@ int segcur_look_on(struct segcur *in, const struct breaks *b, struct stop *stop,
 	return 0;
 }
 
-/* From the segment's start, where the thread stands in the shim. */
+/* Moves from the segment's start, where the thread stands in the shim, to the first visible state. */
 static int first_visible(struct segcur *in, struct stop *stop, struct err *e)
 {
 	struct trace t;

@@ -57,9 +57,9 @@ struct segcur {
 	uint64_t n; /* the event before it */
 	struct visibility visibility;
 	struct shim_frames *shim_frames; /* borrowed */
-	struct shim_call shim_call; /* how base got to its state */
+	struct shim_call shim_call; /* how base has reached its state */
 	struct segment seg;
-	struct trace base; /* at the segment's start, on memory of its own */
+	struct trace base; /* a copy at the segment's start */
 	struct trace mark[SEGCUR_MARKS]; /* copies that stay at visible states, ascending; the first is the segment's
 					    first state */
 	uint64_t mark_steps[SEGCUR_MARKS]; /* steps from the mark before; 0: not known */
@@ -67,7 +67,7 @@ struct segcur {
 	struct trace now;
 	uint64_t times; /* arrivals at now's PC from the first mark up to now; 0: not known */
 	bool interrupted_at_end; /* the segment ends in the middle of the program's code (segcursor_run.c) */
-	bool to_end; /* a copy is on its way to that end */
+	bool to_end; /* a copy is being run to that end */
 	struct trace end; /* a copy at that end; zeroed until it is needed */
 	uint64_t end_ns; /* CPU time from base to there */
 	bool blind; /* the segment has no visible state; `now` stands at a breakpoint inside a call of the shim */
@@ -76,18 +76,19 @@ struct segcur {
 	int sig; /* to be delivered when `now` is resumed; minus its number: a fault that has already been reported as a
 		  * stop
 		  */
-	/* Does the user want to stop? May be NULL, which it is when a segment was entered. */
+	/* Does the user want to stop? May be NULL, as it is when a segment was entered. */
 	bool (*interrupted)(void *ctx);
 	void *ctx;
 	unsigned beats; /* calls of segcur_is_given_up */
 	unsigned instructions; /* single steps of copies in search of a visible state */
 	uint64_t patience; /* a running copy stops after this many writes that change nothing (STOP_HOT); 0: no limit */
-	bool hurry; /* ... and where stops are so dense that a walk past them is quicker */
-	bool hurried; /* it has stopped for that reason */
-	bool walks; /* it is already known that a walk to its last stop is quicker */
+	bool hurry; /* copies also stop where stops are so dense that a walk past them is quicker */
+	bool hurried; /* a copy has stopped for that reason */
+	bool walks; /* it is known that a walk to the last stop is quicker */
 	struct segcur_look *look; /* walks also count changes of its words; NULL: only of the watched words */
 	struct goal *goal; /* a step also ends in this state, even if it is not visible; NULL: none */
-	uint64_t over; /* segcur_to_counted passes over so many stops, if there are more, and takes them off here */
+	/* if there are more stops than this, segcur_to_counted passes over this many, and subtracts them here */
+	uint64_t over;
 	struct segcur_trail *trail; /* where copies that run for long leave others behind; NULL: they do not */
 };
 
@@ -97,13 +98,13 @@ struct segcur {
 int segcur_enter(struct segcur *in, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
 /* The same, but a segment without a visible state is entered, too; then there is no `now`. */
 int segcur_enter_any(struct segcur *in, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
-/* Ends all copies; the process runs to event n + 1 and stops there. Nothing happens when nothing was entered. */
+/* Ends all copies; the process runs to event n + 1 and stops there. Does nothing if nothing was entered. */
 int segcur_leave(struct segcur *in, struct err *e);
 
-/* Between these two calls the process itself, which stands at event n, may be checkpointed; the copies stay. */
+/* Between these two calls the process itself, which stands at event n, may be checkpointed; the copies remain. */
 int segcur_release(struct segcur *in, struct err *e);
 int segcur_take(struct segcur *in, struct err *e);
-/* `now` is the first visible state again. 1: there is none. */
+/* Makes `now` the first visible state again. 1: there is none. */
 int segcur_rewind(struct segcur *in, struct err *e);
 
 /*
@@ -111,7 +112,7 @@ int segcur_rewind(struct segcur *in, struct err *e);
  * now has not moved; watch and addr then tell which watchpoint was met on the way to the end.
  */
 int segcur_step(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e);
-/* The result that segcur_step would have; `now` does not move. */
+/* Returns what segcur_step would; `now` does not move. */
 int segcur_look_on(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e);
 /*
  * Runs to the next stop of b, not counting the place where it stands. STOP_OVER: there is none; then there is no `now`
@@ -124,23 +125,26 @@ int segcur_back(struct segcur *in, struct err *e);
 bool segcur_ends_in_program(const struct segcur *in);
 /* Goes to the last visible state. */
 int segcur_to_end(struct segcur *in, struct err *e);
-/* Goes to the state of `want`, a thread of another process in the same segment. 1: it is not met. */
+/* Goes to the state of `want`, a thread of another process in the same segment. 1: it is not found. */
 int segcur_find(struct segcur *in, struct trace *want, struct err *e);
-/* A copy that is held for a while, at a stop or, if stop.kind is 0, between two stops. */
+/* A copy that is kept for a while, at a stop or, if stop.kind is 0, between two stops. */
 struct segcur_kept {
 	struct trace t;
 	struct stop stop;
-	uint64_t k; /* the stop's number, or how many were before */
+	uint64_t k; /* the stop's number, or how many stops were before */
 	uint64_t ns; /* its CPU time */
 };
-/* A copy that a running copy has left on its way: the next run begins there, and not at the segment's beginning. */
+/*
+ * Copies that a running copy has left behind on its way: the next run begins at one of them instead of the segment's
+ * beginning.
+ */
 struct segcur_trail {
 	struct segcur_kept last; /* at a visible state */
 	const uint64_t *k; /* the number of stops so far, for last.k; NULL: they are not counted */
 };
 /* The stops on the way to a state. Free it with segcur_count_fini. */
 struct segcur_count {
-	uint64_t most; /* stops that are counted at most; 0: any number */
+	uint64_t most; /* at most this many stops are counted; 0: any number */
 	uint64_t k; /* stops before the state */
 	bool known; /* all are counted */
 	bool keep; /* near, before and trail are wanted */
@@ -156,8 +160,8 @@ void segcur_count_fini(struct segcur_count *c);
 /* Goes to the k-th stop of b (from 1). 1: there are fewer. */
 int segcur_nth_stop(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
 /*
- * How many stops of b, which watches nothing, there are in the segment. 1: more than `most`, and no walk can count
- * them. Where `now` is then is not known.
+ * How many stops of b, which has no watchpoints, there are in the segment. 1: more than `most`, and they cannot be
+ * counted by a walk. Afterwards it is not known where `now` is.
  */
 int segcur_count_all(struct segcur *in, struct breaks *b, uint64_t most, uint64_t *k, struct err *e);
 /* See cursor_back_over: stops of b count. SEGCUR_CHANGED: the last is a change of a watched word, and nothing has
@@ -168,18 +172,20 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* Which segments may have stops. */
 struct segcur_far {
-	uint64_t to; /* it goes on up to this event at most; up to there no other thread moves, and no memory is mapped
-		      */
-	/* Called with each event after which there may be stops, ascending. NULL: it ends at the first one. */
+	uint64_t to; /* the search ends at this event; until then no other thread moves, and no memory is mapped */
+	/*
+	 * Called with each event after which there may be stops, in ascending order. NULL: the search ends at the first
+	 * one.
+	 */
 	void (*maybe)(void *ctx, uint64_t event);
 	void *ctx;
-	uint64_t at; /* up to this event it is known, and with `found` there may be stops after it */
+	uint64_t at; /* up to this event the result is known; with `found`, there may be stops after it */
 	bool found;
 };
 /*
- * t, a copy of the thread that moves after event n of the target, on memory of its own, stands inside the segment: are
- * there stops of b on the rest of its way, and in the segments after it? *f: to, maybe and ctx are set. Where t is
- * afterwards is not known.
+ * t, a copy of the thread that moves after event n of the target, stands inside the segment. Are there stops of b on
+ * the rest of its way, and in the segments after it? *f: to, maybe and ctx are set. Afterwards it is not known where t
+ * is.
  */
 int segcur_go_far(struct target *target, uint64_t n, struct trace *t, const struct process_view *view, struct breaks *b,
 		  struct segcur_far *f, struct err *e);
@@ -189,9 +195,9 @@ struct segcur_thread {
 	uint32_t ordinal;
 };
 /*
- * The same for a copy with all threads, of which thread who[i] moves after event n + i; f->maybe is not NULL. v[0] is
- * the one that moves after event n, and may stand anywhere; the others stand in the recorder. The recorder must know of
- * replay_ctl.walks_threads. That a condition is false is not looked at.
+ * The same for a copy with several threads, of which thread who[i] moves after event n + i; f->maybe is not NULL. v[0]
+ * is the one that moves after event n, and may stand anywhere; the others stand in the recorder, which must know of
+ * replay_ctl.walks_threads. Stops count even if their conditions are false.
  */
 int segcur_go_far_all(struct target *target, uint64_t n, struct segcur_thread *v, unsigned threads, const uint32_t *who,
 		      const struct process_view *view, struct breaks *b, struct segcur_far *f, struct err *e);
@@ -205,9 +211,9 @@ struct segcur_change {
 };
 #define SEGCUR_CHANGES 200 /* the most at once */
 /*
- * The last changes after the first visible state, up to now or to the end of the segment. There are *all changes; the
- * last *n of these, at most `most`, are put into v, in ascending order. b must have watchpoints for writes only. 1: a
- * walk cannot do this.
+ * Finds the last changes after the first visible state, up to now or to the end of the segment. There are *all changes;
+ * the last *n of these, at most `most`, are put into v, in ascending order. b must have only watchpoints for writes. 1:
+ * a walk cannot do this.
  */
 int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most,
 		   unsigned *n, uint64_t *all, struct err *e);
@@ -225,8 +231,8 @@ int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uin
 struct segcur_similar {
 	uint64_t pc;
 	/*
-	 * A copy stands at pc with registers r. 1: it differs by *differ, in a unit that the caller chooses; it need
-	 * not be exact when it is above `least`; 0: it is no candidate; -1: error.
+	 * A copy stands at pc with registers r. 1: it differs by *differ, in a unit that the caller chooses, and which
+	 * need not be exact if it is above `least`; 0: it is not a candidate; -1: error.
 	 */
 	int (*differ)(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
 		      struct err *e);
@@ -236,7 +242,7 @@ struct segcur_similar {
 	unsigned most_compared; /* after this many comparisons the search is complete, which is not SEGCUR_CUT */
 	bool cut_will_do; /* a limit is no failure if there is a candidate */
 	/* results; to be zeroed */
-	uint64_t arrivals; /* at pc, as far as was looked */
+	uint64_t arrivals; /* at pc, up to where the search has ended */
 	unsigned compared;
 	uint64_t best; /* the arrival, from 1, that is most similar; 0: none is a candidate */
 	uint64_t least; /* by how much it differs */

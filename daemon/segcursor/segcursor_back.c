@@ -9,7 +9,7 @@
 #include "segcursor/segcursor_int.h"
 #include "segcursor/state_equal.h"
 
-#define COMPARE_MAX 300 /* states whose whole memory is compared, at most */
+#define COMPARE_MAX 300 /* the most states whose whole memory is compared */
 #define STEPS_MARK 64 /* users who step back usually step back again, so marks are at most this far apart */
 
 static int leave_mark(struct segcur *in, struct trace *t, uint64_t steps, struct err *e)
@@ -22,7 +22,7 @@ static int leave_mark(struct segcur *in, struct trace *t, uint64_t steps, struct
 	return 0;
 }
 
-/* now = the last mark and that many steps. */
+/* Sets `now` to the state that is this many steps after the last mark. */
 static int go(struct segcur *in, uint64_t steps, struct err *e)
 {
 	struct stop stop = {.kind = STOP_STEP};
@@ -64,7 +64,7 @@ static void pop_mark(struct segcur *in)
 	segcur_drop(&in->mark[--in->marks]);
 }
 
-/* Runs a copy that is at the segment's start until it is at a or b. 1: at a; 0: at b, or at neither. */
+/* Runs a copy that is at the segment's start until it is at a or b. 1: at a; 0: at b, or at neither of them. */
 static int which_comes_first(struct segcur *in, struct trace *t, struct goal *a, struct goal *b, struct err *e)
 {
 	struct breaks both = {0};
@@ -88,7 +88,7 @@ static int which_comes_first(struct segcur *in, struct trace *t, struct goal *a,
 	return r;
 }
 
-/* 1: now is before the first visible state, as when something stopped it in the shim. */
+/* 1: `now` is before the first visible state, for example if it was stopped in the shim. */
 static int is_early(struct segcur *in, struct err *e)
 {
 	struct goal here = {0}, first = {0};
@@ -123,7 +123,7 @@ int segcur_back(struct segcur *in, struct err *e)
 		uint64_t steps = 0;
 		int r;
 
-		/* now is at a mark: counts from the mark before */
+		/* `now` is at a mark: counts from the mark before it */
 		if (in->counted && in->marks == 1)
 			return 1;
 		if (in->counted) {
@@ -194,7 +194,7 @@ static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r,
 	return 1;
 }
 
-/* SEGCUR_NONE: it is not met. SEGCUR_CUT: its PC is passed very often. */
+/* SEGCUR_NONE: the state is not found. SEGCUR_CUT: its PC is passed very often. */
 static int find_by_stops(struct segcur *in, struct goal *g, bool hot, struct err *e)
 {
 	struct segcur_similar s = {.pc = g->pc,
@@ -206,7 +206,7 @@ static int find_by_stops(struct segcur *in, struct goal *g, bool hot, struct err
 	return segcur_most_similar(in, &s, e);
 }
 
-/* SEGCUR_CUT: this way cannot be used. */
+/* SEGCUR_CUT: a walk cannot be used. */
 static int find_by_walk(struct segcur *in, struct goal *g, struct err *e)
 {
 	struct walked w;
@@ -229,7 +229,7 @@ int segcur_find(struct segcur *in, struct trace *want, struct err *e)
 	r = find_by_stops(in, &g, in->marks > 0, e);
 	if (r == SEGCUR_CUT)
 		r = find_by_walk(in, &g, e);
-	if (r == SEGCUR_CUT) /* where it ends in the program, this would go on for ever */
+	if (r == SEGCUR_CUT) /* if the segment ends in the program, this would never end */
 		r = segcur_ends_in_program(in) ? 1 : find_by_stops(in, &g, false, e);
 	breaks_fini(&g.stop);
 	return r;

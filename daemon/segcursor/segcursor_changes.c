@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "segcursor/segcursor_int.h"
 
-/* The entry of a change in a log that still has it. */
+/* The entry of a change in the log, if the log still has it. */
 static const struct replay_walk_change *entry(const struct replay_walk *ask, uint64_t number)
 {
 	const struct replay_walk_change *c = &ask->log[number % REPLAY_WALK_LOG];
@@ -18,8 +18,10 @@ static const struct replay_walk_change *entry(const struct replay_walk *ask, uin
 	return c->number == number ? c : NULL;
 }
 
-/* The pass of each of v[0..n) that the instruction at pc made; the last one is change number `last`. 1: it cannot be
- * done so. */
+/*
+ * Finds for each of v[0..n), which the instruction at pc has made, how often that was executed by then; the last one is
+ * change number `last`. 1: a walk cannot do this.
+ */
 static int find_hits(struct segcur *in, struct breaks *b, uint64_t pc, uint64_t last, struct segcur_change *v,
 		     unsigned n, struct err *e)
 {
@@ -70,7 +72,7 @@ int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segc
 	for (unsigned i = 0; i < *n && !r; i++) {
 		const struct replay_walk_change *c = entry(ask, *all - (*n - 1 - i));
 
-		/* one that the recorder made has no instruction of the program's */
+		/* a change by the recorder has no instruction of the program */
 		if (!c || !c->from)
 			r = 1;
 		else

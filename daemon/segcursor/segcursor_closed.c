@@ -11,16 +11,16 @@
 #define RETURN_SLOT 0u
 #define HANDLERS_SLOT 1u
 #define END_SLOT (TRACE_SLOTS - 1)
-#define SLICE_NS 50000000u /* how often the user is asked whether to stop */
+#define SLICE_NS 50000000u /* how often the user is asked */
 #define STALLED_SLICES 40u
-#define CALL_MAX 7 /* bytes of a call's instruction */
+#define CALL_MAX 7 /* the longest call instruction */
 
 static bool is_in(const struct text *code, uint64_t pc)
 {
 	return pc >= code->lo && pc < code->hi;
 }
 
-/* Which functions these are. false: it is not known, or somebody wants to see what is not visible. */
+/* Which functions are these? false: it is not known, or states that are not visible are wanted, too. */
 static bool closed_code(const struct segcur *in, struct text *code)
 {
 	const struct replay_ctl *c = in->seg.t->ctl;
@@ -30,7 +30,7 @@ static bool closed_code(const struct segcur *in, struct text *code)
 	       !in->goal;
 }
 
-/* Goes on for a slice. 1: it has stopped for s, which is something else than the segment's end. */
+/* Runs for a slice. 1: it has stopped for s, which is not the segment's end. */
 static int run_slice(struct segcur *in, struct trace *t, unsigned *asleep, struct trace_stop *s, struct stop *stop,
 		     struct err *e)
 {
@@ -53,7 +53,7 @@ static int run_slice(struct segcur *in, struct trace *t, unsigned *asleep, struc
 	return s->why == TRACE_SIGNAL || s->slots & ~(1u << END_SLOT);
 }
 
-/* It runs to `to`, or to where it stops before. stop->kind is STOP_OVER or 0. */
+/* Runs to `to`, or until something else stops it. stop->kind is STOP_OVER or 0. */
 static int run_to(struct segcur *in, struct trace *t, uint64_t to, int *sig, struct stop *stop, struct err *e)
 {
 	struct trace_stop s = {0};
@@ -68,13 +68,13 @@ static int run_to(struct segcur *in, struct trace *t, uint64_t to, int *sig, str
 		r = run_slice(in, t, &asleep, &s, stop, e);
 	if (r < 0)
 		return -1;
-	/* the instruction of a fault is executed again by the next step, which reports it */
+	/* a fault: the next step executes the instruction again, and reports it */
 	if (!stop->kind && s.why == TRACE_SIGNAL && !trace_is_fault(&s))
 		*sig = s.info.si_signo;
 	return t->alive && (trace_clear(t, RETURN_SLOT, e) || trace_clear(t, HANDLERS_SLOT, e)) ? -1 : 0;
 }
 
-/* The same, and tells where it stands then. STOP_STEP: at a visible state. */
+/* The same, and finds out where the thread is then. STOP_STEP: in a visible state. */
 static int run_out(struct segcur *in, struct trace *t, uint64_t to, struct shim_call *call, uint64_t *pc, int *sig,
 		   struct stop *stop, struct err *e)
 {
@@ -101,7 +101,7 @@ int segcur_closed_leave(struct segcur *in, struct trace *t, struct shim_call *ca
 	struct text code;
 
 	*stop = (struct stop){0};
-	/* from the call of a handler, a step leads to the handler */
+	/* at the call of a handler, a step leads into the handler */
 	if (*sig || !closed_code(in, &code) || !visibility_is_shim(&in->visibility, *pc) ||
 	    visibility_is_call_of_handler(&in->visibility, *pc))
 		return 0;
@@ -124,7 +124,7 @@ int segcur_closed_pass(struct segcur *in, struct trace *t, uint64_t from, struct
 		return 0;
 	if (trace_get_regs(t, &r, e) || trace_read(t->pid, r.rsp, &to, sizeof(to), e))
 		return -1;
-	/* not a call: a jump, or a return to the middle of one */
+	/* it is not a call, but a jump, or a return into the middle of a function */
 	if (to - from > CALL_MAX)
 		return 0;
 	return run_out(in, t, to, call, pc, sig, stop, e);

@@ -40,7 +40,7 @@ bool segcur_has_conditions(const struct breaks *b)
 	return false;
 }
 
-/* The walk's log has none. */
+/* Does a condition read registers? The walk's log does not have them. */
 static bool reads_registers(const struct breaks *b)
 {
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {

@@ -6,8 +6,9 @@
 
 #include "segcursor/segcursor_int.h"
 
-#define DENSE_STOPS 32 /* after this many stops it is measured again */
-#define DENSE_NS 60000u /* of a copy's CPU time from one stop to the next, which includes the cost of a stop */
+#define DENSE_STOPS 32 /* the density is measured again after this many stops */
+/* the CPU time of a copy from one stop to the next, including the cost of a stop */
+#define DENSE_NS 60000u
 
 /* A stop takes as long as walking past some 10,000 instructions. */
 static bool is_dense(struct segcur *in, const struct trace *t, uint64_t stops)
@@ -66,11 +67,12 @@ int segcur_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind,
 	return breaks_has(b, pc) && breaks_wanted(b, t);
 }
 
-#define KEEP_NS 50000000u /* of CPU time: a copy is left when the way from the last one has become this long */
+/* CPU time: another copy is left behind when the way from the last one has taken this long */
+#define KEEP_NS 50000000u
 
 /*
- * t stands at a stop of b, the last one so far. A later run cannot begin where a signal waits to be delivered, or at a
- * state that is not visible.
+ * t stands at a stop of b, the last one so far: keeps a copy. A later run cannot begin where a signal is to be
+ * delivered, or at a state that is not visible.
  */
 static int keep_near(struct segcur *in, struct trace *t, struct segcur_count *c, int sig, const struct stop *stop,
 		     struct err *e)
@@ -105,8 +107,8 @@ static bool is_too_many(const struct segcur_count *c, const struct goal *g, uint
 }
 
 /*
- * t runs to the goal, with *sig still to be delivered. `all` holds b and the goal's PC. 1: there are too many stops on
- * the way.
+ * Runs t to the goal and counts; *sig is still to be delivered. `all` holds b and the goal's PC. 1: there are too many
+ * stops on the way.
  */
 static int count_with(struct segcur *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g,
 		      struct segcur_count *c, int *sig, struct err *e)
@@ -184,7 +186,7 @@ static int count_on(struct segcur *in, struct trace *t, struct breaks *b, struct
 	return r;
 }
 
-/* The same for *t, a copy of the base; it also leaves copies that shorten the next runs. */
+/* The same for *t, a copy of the base; it also leaves copies behind that shorten the next runs. */
 static int count_keeping(struct segcur *in, struct trace *t, struct breaks *b, struct goal *g, struct segcur_count *c,
 			 int *sig, struct err *e)
 {

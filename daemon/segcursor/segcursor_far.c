@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_far.c: are there stops on the way of a thread? A copy walks on (segcursor_walk.c), also over events, as
- * long as no other thread moves and no memory is mapped: so a fork and a translation serve for many segments. Where the
- * recorder counts an event, the copy is stopped, and what was counted since the event before belongs to the segment
- * between the two.
+ * segcursor_far.c: are there stops on the way of a thread? A copy walks on (segcursor_walk.c), also past events, as
+ * long as no other thread moves and no memory is mapped: so one fork and one translation are enough for many segments.
+ * The copy is stopped where the recorder counts an event; what was counted since the event before belongs to the
+ * segment between the two.
  */
 #include <stddef.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "trace/budget.h"
 #include "visibility/shim_frames.h"
 
-#define REST_NS 2000000000ull /* after this time, what is known must do */
+#define REST_NS 2000000000ull /* after this time, what is known so far is used */
 #define CTL_ADDR(field) (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, field))
 
 struct far {
@@ -24,11 +24,11 @@ struct far {
 	struct trace_walk walk;
 	struct trace_budget budget;
 	struct segcur_look look;
-	/* arrivals, or with conditions the number of the last change at which one was true, up to event out->at */
+	/* up to event out->at: arrivals, or with conditions the number of the last change at which one was true */
 	uint64_t counted;
-	bool pending; /* after that event, walks before this one have counted some */
-	uint64_t changes; /* changes up to that event, whatever the conditions are */
-	bool changed; /* after that, likewise */
+	bool pending; /* earlier walks have counted some after that event */
+	uint64_t changes; /* up to that event: changes, whether conditions were true or not */
+	bool changed; /* there was a change after that event */
 	uint64_t word[REPLAY_WALK_WATCHES]; /* the watched words at event out->at */
 };
 
@@ -67,7 +67,7 @@ static void at_event(struct far *f, uint64_t n, const uint64_t word[REPLAY_WALK_
 		out->at++;
 }
 
-/* The walk has counted an event, or cannot go on. */
+/* The walk has stopped at an event, or cannot continue. */
 static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 {
 	struct far *f = ctx;
@@ -115,7 +115,7 @@ static int find_return(struct far *f, struct user_regs_struct *r, struct err *e)
 }
 
 /*
- * At a system call in the program's code, or at the end of a handler: runs on to where the program goes on. 1: it has
+ * At a system call in the program's code, or at the end of a handler: runs to where the program continues. 1: it did
  * not come there, or a watched word has changed on the way.
  */
 static int pass_untranslated(struct far *f, struct err *e)
@@ -144,7 +144,7 @@ static int walk(struct far *f, struct err *e)
 
 	if (trace_clear_all(f->t, e) || breaks_insert(&f->rare, f->t->pid, e))
 		return -1;
-	if (f->in.look) { /* it counts changes anew */
+	if (f->in.look) { /* changes are counted from 0 again */
 		f->pending |= f->look.last != f->counted;
 		f->changed |= f->walk.told != f->changes;
 		f->look.last = f->counted = f->changes = 0;
@@ -166,7 +166,7 @@ static int go(struct far *f, struct err *e)
 	return r < 0 && !(e->kind == ERR_CANCELLED && is_late(f)) ? -1 : 0;
 }
 
-/* A log of changes is read from its beginning; breakpoints are rare points then. */
+/* Sets what the walk counts. A log of changes is read from its beginning; then breakpoints are rare points. */
 static void ask(struct far *f)
 {
 	static const struct trace_walk_ops few = {.ended = ended, .cancelled = is_late},

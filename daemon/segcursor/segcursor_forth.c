@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_forth.c: from `now` on to the next stop. A copy runs from stop to stop; where watched words are written
- * very often without a stop, it goes on by a walk (segcursor_walk.c), which passes such a write in some nanoseconds.
+ * segcursor_forth.c: moves from `now` to the next stop. A copy runs from stop to stop; where watched words are written
+ * very often without a stop, it continues by a walk (segcursor_walk.c), which passes such a write in some nanoseconds.
  */
 #include <string.h>
 
 #include "segcursor/segcursor_int.h"
 
-/* Goes to the first of the points, without watched words. */
+/* Walks to the first of the points, without watching words. */
 static int walk_to_point(struct segcur *in, const struct breaks *b, struct trace *t, struct stop *stop, struct err *e)
 {
 	struct breaks points = {.view = b->view};
@@ -21,7 +21,7 @@ static int walk_to_point(struct segcur *in, const struct breaks *b, struct trace
 	return r;
 }
 
-/* Goes to the change at which a condition is true for the first time. */
+/* Walks to the first change at which a condition is true. */
 static int walk_to_change(struct segcur *in, const struct breaks *b, struct segcur_look *l, struct trace *t,
 			  struct stop *stop, struct err *e)
 {
@@ -68,7 +68,7 @@ static int walk_on(struct segcur *in, const struct breaks *b, struct trace *t, s
 	return segcur_has_conditions(b) ? walk_to_true(in, b, t, stop, e) : segcur_walk_from_now(in, b, &w, t, stop, e);
 }
 
-/* `now` is where words are written very often. stop->kind 0: it is to run on from there. */
+/* `now` is where words are written very often. stop->kind 0: run on from there. */
 static int walk(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct trace t;

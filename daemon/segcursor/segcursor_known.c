@@ -66,7 +66,7 @@ int segcur_known_map(struct segcur_known *k, struct trace *t, uint64_t gadget, s
 	return 1;
 }
 
-/* Sites that the copy has made since. */
+/* Notes the sites that the copy has added since the last call. */
 static int learn(struct segcur_known *k, struct trace *t, uint64_t n, struct err *e)
 {
 	size_t from = k->n * sizeof(n), bytes = (n - k->n) * sizeof(n);
@@ -82,7 +82,7 @@ static int learn(struct segcur_known *k, struct trace *t, uint64_t n, struct err
 	return 0;
 }
 
-/* What is decided of site s. */
+/* Tells the copy what was decided about site s. */
 static int tell(struct segcur_known *k, struct trace *t, uint32_t s, enum segcur_sort is, struct err *e)
 {
 	uint64_t at = s * sizeof(*k->mask);

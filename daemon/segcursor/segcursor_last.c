@@ -27,8 +27,8 @@ static int go_to(struct segcur *in, struct trace *from, struct breaks *b, uint64
 }
 
 /*
- * The last stop among the last `within` arrivals at now's PC before now. 2: there is none among these, but there may be
- * one before. times: all arrivals from the first mark up to now.
+ * The last stop among the last `within` arrivals at now's PC. 2: none is among these, but one may be before them.
+ * times: all arrivals from the first mark up to now.
  */
 static int last_within(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, uint64_t within,
 		       struct stop *stop, struct err *e)
@@ -93,8 +93,8 @@ static int last_of_few(struct segcur *in, struct breaks *b, struct goal *g, stru
 }
 
 /*
- * For a PC of `now` that is passed very often: quick if the stop is in the last rounds, or there are few stops; else it
- * takes long.
+ * For a `now` whose PC is passed very often: quick if the stop is in the last rounds, or if there are few stops; else
+ * it takes long.
  */
 static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, struct stop *stop,
 		       struct err *e)
@@ -108,7 +108,7 @@ static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint
 	return r;
 }
 
-/* Counts from the base on, however long that takes. */
+/* Counts from the base, however long that takes. */
 static int last_of_all(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t k;
@@ -128,14 +128,14 @@ static int before_marks(struct segcur *in, struct breaks *b, struct stop *stop, 
 	return k ? go_to(in, &in->base, b, k, 1, stop, e) : 1;
 }
 
-/* A stop before the goal; others may lie between them. */
+/* A stop before the goal, which need not be the last one. */
 struct early {
 	struct trace t;
-	struct stop stop; /* kind 0: this is no stop, but the first mark */
+	struct stop stop; /* kind 0: it is not a stop, but the first mark */
 	uint64_t ns; /* CPU time from there to the goal */
 };
 
-/* t goes on to the first stop before the goal. 1: there is none, or not within the limit. */
+/* Runs t to the first stop before the goal. 1: there is none, or none within the limit. */
 static int to_first(struct segcur *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g,
 		    const struct trace_limit *limit, struct stop *stop, struct err *e)
 {
@@ -162,7 +162,7 @@ static int to_first(struct segcur *in, struct trace *t, struct breaks *b, struct
 	}
 }
 
-/* The first stop, if it comes soon, some time after another one. 1: there is none. */
+/* The first stop that comes some time (ns) after another one, if it comes soon. 1: there is none. */
 static int stop_after(struct segcur *in, struct early *from, uint64_t ns, struct breaks *b, struct goal *g,
 		      struct early *to, struct err *e)
 {
@@ -193,7 +193,7 @@ static int stop_after(struct segcur *in, struct early *from, uint64_t ns, struct
 	return r;
 }
 
-/* Brings *lo near the last stop, by bisection; the stops after *lo are then to be counted. */
+/* Brings *lo near the last stop, by bisection; then the stops after *lo are to be counted. */
 static int come_near(struct segcur *in, struct breaks *b, struct goal *g, uint64_t high, struct early *lo,
 		     struct err *e)
 {
@@ -219,18 +219,18 @@ static int last_of_near(struct segcur *in, struct breaks *b, struct goal *g, str
 {
 	uint64_t steps, k;
 
-	in->counted = false; /* steps are counted from another mark now */
+	in->counted = false; /* from now on steps are counted from another mark */
 	if (segcur_count_back(in, g, &steps, e) || segcur_count_to(in, &in->mark[in->marks - 1], b, g, 0, &k, e))
 		return -1;
 	return k ? go_to(in, &in->mark[in->marks - 1], b, k, in->marks, stop, e) : 1;
 }
 
-/* *lo, the first mark, becomes a stop near the last one. 2: the goal's PC is passed very often. */
+/* Moves *lo from the first mark to a stop near the last one. 2: the goal's PC is passed very often. */
 static int approach(struct segcur *in, struct breaks *b, struct goal *g, struct early *lo, struct err *e)
 {
 	uint64_t high, before = UINT64_MAX;
 
-	/* each copy costs some time itself, which adds up */
+	/* each copy itself costs some time, which adds up */
 	while (lo->ns = 0, true) {
 		int r = segcur_distance(in, &lo->t, g, SEGCUR_HOT, &high, e);
 
@@ -271,7 +271,7 @@ static int last_of_many(struct segcur *in, struct breaks *b, struct goal *g, str
 	return r;
 }
 
-/* From the first mark on. As last_of_many. */
+/* Searches near the goal first, then from the first mark. Returns as last_of_many. */
 static int last_of_some(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	int r = last_of_near(in, b, g, stop, e);
@@ -286,8 +286,8 @@ static bool is_after_mark(const struct segcur *in, const struct goal *g)
 }
 
 /*
- * Goes there by a walk as well, since a walk counts words that the recorder writes in another way. k: from the first
- * mark on.
+ * Goes there by a walk, too, since a walk counts words that the recorder writes in another way. k: counted from the
+ * first mark.
  */
 static int to_walked(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
 {
@@ -310,7 +310,7 @@ static int last_by_walk(struct segcur *in, struct breaks *b, struct goal *g, str
 	return k ? to_walked(in, b, k, stop, e) : before_marks(in, b, stop, e);
 }
 
-/* For stops that are too many to be met one by one, where a walk cannot be used. */
+/* For stops that are too many to be met one by one, if a walk cannot be used. */
 static int last_to(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t times = 0;
@@ -341,7 +341,7 @@ int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *
 		from = &c->near.t;
 		k -= c->near.k;
 		if (c->near.stop.kind == STOP_BREAK)
-			k++; /* the present stop is met again */
+			k++; /* the present stop is met once more */
 		*stop = c->near.stop;
 	}
 	if (go_to(in, from, b, k, in->marks ? 1 : 0, stop, e))

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_look.c: what a walk (segcursor_walk.c) is to count, and which changes of watched words are stops. A change
- * at which the condition is false costs nothing more, since its values are in the walk's log. Conditions are evaluated
- * in the state before the change where a debugger goes backwards (watch_conditions.back), else in the state after it.
+ * segcursor_look.c: decides what a walk (segcursor_walk.c) counts, and which changes of watched words are stops. A
+ * change at which the condition is false costs no more than others, since its values are in the walk's log. If a
+ * debugger goes backwards (watch_conditions.back), conditions are evaluated in the state before the change, else in the
+ * state after it.
  */
 #include <string.h>
 
 #include "segcursor/segcursor_int.h"
 
 /*
- * GDB always has some points in the dynamic linker. Points in libraries that the recorder calls too cannot be counted
- * by a walk: it gives up if it meets one (int3).
+ * GDB always has some points in the dynamic linker. Points in libraries that the recorder calls, too, cannot be counted
+ * by a walk, which ends if it meets one (int3).
  */
 static void ask_points(const struct segcur *in, const struct breaks *b, struct trace_walk *w, struct breaks *rare)
 {
@@ -75,7 +76,7 @@ static void know(const struct segcur_look *l, const uint64_t *value, struct watc
 		add_known(known, &l->word[i], value[n++]);
 }
 
-/* *of: the condition that is true; NULL: there is none. */
+/* Is the change a stop? *of: its condition, which is true; NULL: it has none. */
 static bool is_stop(const struct segcur_look *l, const struct replay_walk_change *c, const struct watch_reads *before,
 		    const struct watch_condition **of)
 {
@@ -143,7 +144,7 @@ static bool is_within(const struct group_slot *s, uint64_t addr, unsigned len)
 	return s->kind && addr >= s->addr && addr + len <= s->addr + s->len;
 }
 
-/* Words that are there already, and those for which there is no room, are left out. */
+/* Adds a word, unless it is there already, or there is no room. */
 static void add_word(struct segcur_look *l, unsigned watched, uint64_t addr, unsigned len)
 {
 	bool one = (len == 1 || len == 2 || len == 4 || len == 8) && addr % len == 0;

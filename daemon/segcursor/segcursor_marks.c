@@ -5,9 +5,9 @@
  */
 #include "segcursor/segcursor_int.h"
 
-#define STACK_WORDS 256 /* of a state in libc, in which its caller is looked for */
+#define STACK_WORDS 256 /* how much of the stack is searched for the caller of libc */
 
-/* Marks at some of the last of so many arrivals at a point of `at`, counted from the last mark. */
+/* Sets marks at some of the last of these arrivals (`times`) at a point of `at`, counted from the last mark. */
 static int leave_marks(struct segcur *in, const struct breaks *at, uint64_t times, struct err *e)
 {
 	static const uint64_t before[] = {4096, 64, 1};
@@ -20,7 +20,7 @@ static int leave_marks(struct segcur *in, const struct breaks *at, uint64_t time
 
 		if (!to)
 			continue;
-		/* where it stands counts, if that is at the point: then it is the was-th time */
+		/* if it stands at the point, this counts: then it is the was-th time */
 		r = segcur_walk_to_nth(in, &in->mark[in->marks - 1], at, to - was + 1, &t, e);
 		if (r)
 			break;
@@ -32,14 +32,16 @@ static int leave_marks(struct segcur *in, const struct breaks *at, uint64_t time
 
 static bool is_after_call(pid_t pid, uint64_t pc)
 {
-	uint8_t op[6]; /* up to pc */
+	uint8_t op[6]; /* the bytes before pc */
 	struct err ignored;
 
 	return !trace_read(pid, pc - sizeof(op), op, sizeof(op), &ignored) &&
 	       (op[1] == 0xe8 || (op[0] == 0xff && op[1] == 0x15) || (op[4] == 0xff && (op[5] & 0x38) == 0x10));
 }
 
-/* The state is in libc: where its function returns to in the program, or a value on the stack that looks so. 0: none.
+/*
+ * The state is in libc: the address in the program to which the function of libc returns, or a value on the stack that
+ * looks like one. 0: none.
  */
 static uint64_t find_caller(const struct segcur *in, struct trace *t, struct err *e)
 {
@@ -55,8 +57,8 @@ static uint64_t find_caller(const struct segcur *in, struct trace *t, struct err
 }
 
 /*
- * For a goal in libc. The shim calls libc, too, so marks are set at arrivals at the program's caller, which are visible
- * states.
+ * For a goal in libc. Since the shim calls libc, too, marks are set at arrivals at the program's caller, which are
+ * visible states.
  */
 static int marks_of_caller(struct segcur *in, struct goal *g, struct err *e)
 {

@@ -8,7 +8,7 @@
 #include "base/maps.h"
 #include "visibility/shim_frames.h"
 
-/* If there are more than fit, the last one covers all of the rest, and what lies between them. */
+/* If there are more ranges than fit, the last one covers the rest, and what is between them. */
 static void tell_code(struct replay_walk *ask, const struct text *at)
 {
 	uint64_t k = ask->codes < REPLAY_WALK_CODES ? ask->codes++ : REPLAY_WALK_CODES - 1;
@@ -27,7 +27,10 @@ int segcur_native_begin(struct reporting *g, struct trace *t, struct err *e)
 	if (segcur_report_maps(g->in->seg.t, g->from) && (program_code_find(&g->code, t->pid, &g->in->visibility, e) ||
 							  program_code_forbid(&g->code, t, gadget, false, e)))
 		return -1;
-	/* a recorder without walk_codes finds code that may change by the mappings' rights, which must stay then */
+	/*
+	 * a recorder without walk_codes sees by the mappings' rights which code may change, so these must stay
+	 * unchanged
+	 */
 	if (!g->in->seg.t->ctl->walk_codes)
 		return 0;
 	for (size_t k = 0; k < g->code.n; k++)
@@ -37,8 +40,8 @@ int segcur_native_begin(struct reporting *g, struct trace *t, struct err *e)
 }
 
 /*
- * Where the recorder calls a handler of SIGSEGV, it may have that signal blocked: for a fault at forbidden code the
- * kernel would then take the recorder's handler away, and the next fault would end the copy.
+ * While the recorder calls a handler of SIGSEGV, it may have that signal blocked. At a fault by forbidden code the
+ * kernel would then remove the recorder's handler, and the next fault would end the copy. So the signal is unblocked.
  */
 static int see_faults(struct trace *t, struct err *e)
 {
@@ -58,8 +61,8 @@ static int see_faults(struct trace *t, struct err *e)
 enum called { CALLED_NOT, CALLED_RET /* it goes on */, CALLED };
 
 /*
- * The copy has stopped as *stop says: because the program's code was called? A `ret` of the program's through which the
- * recorder's call of a function returns (visibility_is_trampoline) is executed here. -1: error.
+ * The copy has stopped as *stop says: has the program's code been called? If it is a `ret` of the program through which
+ * the recorder's call of a function returns (visibility_is_trampoline), it is executed here. -1: error.
  */
 static int called_program(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
 {
@@ -80,8 +83,8 @@ static int called_program(struct reporting *g, struct trace *t, const struct sto
 }
 
 /*
- * Runs natively to `to` (0: to no certain place), to where the recorder calls a handler of the program's, or to where
- * the program's code is called: STOP_BREAK.
+ * Runs without translation to `to` (0: no certain place), to where the recorder calls a handler of the program, or to
+ * where the program's code is called: STOP_BREAK.
  */
 static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct stop *stop, struct err *e)
 {
@@ -96,7 +99,7 @@ static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct st
 	do {
 		r = see_faults(t, e) || segcur_run_copy(in, t, &sig, &b, NULL, stop, e) ? -1 : 0;
 		called = r ? -1 : called_program(g, t, stop, e);
-		/* the fault is the recorder's own, or of an instruction that it executes in the program's place */
+		/* the fault is the recorder's own, or that of an instruction that it executes for the program */
 		sig = called == CALLED_NOT && stop->kind == STOP_SIGNAL ? -stop->sig : 0;
 	} while (called == CALLED_RET || sig);
 	breaks_fini(&b);
@@ -105,7 +108,7 @@ static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct st
 	return called < 0 ? -1 : 0;
 }
 
-/* The recorder may also call the function that contains `to`; the stack pointer is then another one. */
+/* The recorder may also call the function that contains `to`; then the stack pointer differs. */
 static int run_to(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct stop *stop,
 		  struct err *e)
 {
@@ -126,7 +129,7 @@ static int run_to(struct reporting *g, struct trace *t, const struct user_regs_s
 	}
 }
 
-/* Goes by single steps to a state of the program, or to where its code is called: STOP_BREAK. */
+/* Makes single steps to a state of the program, or to where its code is called: STOP_BREAK. */
 static int step_out(struct reporting *g, struct trace *t, struct stop *stop, struct err *e)
 {
 	struct user_regs_struct r;
@@ -146,7 +149,7 @@ static int step_out(struct reporting *g, struct trace *t, struct stop *stop, str
 	return called < 0 ? -1 : 0;
 }
 
-/* The event of a pthread_once itself ends the segment: no code of the program comes before it. */
+/* The event of a pthread_once itself ends the segment: before it no code of the program is executed. */
 static bool is_in_once(const struct reporting *g)
 {
 	struct timeline_event ev;
@@ -155,7 +158,7 @@ static bool is_in_once(const struct reporting *g)
 	return !timeline_read(g->in->seg.t->tl, g->in->n + 1, &ev, &ignored) && ev.ev.rec.kind == RLOG_ONCE;
 }
 
-/* Classifies the place where the copy stands: the end of the segment, or a state of the program. */
+/* Finds out where the copy is: at the end of the segment, or in a state of the program. */
 static int settle(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
 {
 	struct trace_stop s;
@@ -173,8 +176,8 @@ static int settle(struct reporting *g, struct trace *t, const struct stop *stop,
 }
 
 /*
- * Has the recorder begun something in which it calls a function of the program? (That of a thread is called by libc's
- * code, to which no call returns.)
+ * Is the recorder in a call in which it calls a function of the program? (A thread's function is called by code of
+ * libc, to which no call returns.)
  */
 static bool calls_program(const struct reporting *g)
 {
@@ -183,8 +186,8 @@ static bool calls_program(const struct reporting *g)
 
 /*
  * *r: where the recorder returns to. false: not known, or it calls a function of the program before it returns. In a
- * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: code of the program that
- * such a function calls before that faults, and is reported.
+ * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: if the function calls
+ * code of the program before, this faults, and is reported.
  */
 static bool returns_to_program(struct reporting *g, struct trace *t, struct user_regs_struct *r)
 {
@@ -203,7 +206,7 @@ static bool returns_to_program(struct reporting *g, struct trace *t, struct user
 	       shim_frames_caller(o, v, t->pid, r) && visibility_is_certain(v, r->rip);
 }
 
-/* From inside the recorder to the program's code. */
+/* Runs from inside the recorder to the program's code. */
 int segcur_native_come_out(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
@@ -223,8 +226,8 @@ int segcur_native_come_out(struct reporting *g, struct trace *t, struct err *e)
 }
 
 /*
- * The processor executes the instruction that stands here, alone. If it faults, or traps, the copy stands in the
- * recorder's handler of that afterwards. false in *alive: that has ended it.
+ * The processor executes only the next instruction. If it faults or traps, the copy is in the recorder's handler
+ * afterwards. *alive false: that has ended it.
  */
 static int execute(struct reporting *g, struct trace *t, bool *alive, struct err *e)
 {
@@ -238,7 +241,7 @@ static int execute(struct reporting *g, struct trace *t, bool *alive, struct err
 	return *alive ? program_code_allow(&g->code, t, gadget, pc, false, e) : 0;
 }
 
-/* Is pc in memory that the program cannot execute either? */
+/* Is pc in memory that the program itself cannot execute? */
 static bool is_no_code(const struct reporting *g, const struct trace *t, uint64_t pc)
 {
 	struct mapping m;
@@ -267,13 +270,13 @@ int segcur_native_step(struct reporting *g, struct trace *t, struct err *e)
 		return -1;
 	if (!visibility_is_shim(v, r.rip))
 		return GOES_ON;
-	/* the recorder returns to where it was, or calls a handler */
+	/* the recorder returns to where it was called, or calls a handler */
 	if (visibility_is_certain(v, from) || jumped ? run_once(g, t, 0, &stop, e) : step_out(g, t, &stop, e))
 		return -1;
 	return settle(g, t, &stop, e);
 }
 
-/* A call of the kernel. */
+/* Executes a system call. */
 static int call_kernel(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct err *e)
 {
 	uint64_t gadget = g->in->seg.gadget, pc = to->rip - SEGCUR_SYSCALL_BYTES;
@@ -285,7 +288,7 @@ static int call_kernel(struct reporting *g, struct trace *t, const struct user_r
 	return settle(g, t, &stop, e);
 }
 
-/* The walk has ended: the processor executes the instruction that stands here. */
+/* The walk has ended: executes the instruction at which it stands. */
 int segcur_native_step_over(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;

@@ -14,22 +14,22 @@
 #include "segcursor/segcursor_int.h"
 #include "trace/rep.h"
 
-#define NEAR_NS 80000u /* below this, CPU time does not help any more */
+#define NEAR_NS 80000u /* for shorter times CPU time is of no use */
 #define LEAST_NS 15000u
 #define TRIES 40
-#define ROUNDS 400 /* of bringing the mark nearer by arrivals */
-#define ROUNDS_STEPPED 200 /* ... by steps, since there is no loop */
+#define ROUNDS 400 /* how many times the mark is brought nearer by arrivals */
+#define ROUNDS_STEPPED 200 /* ... and by steps, if there is no loop */
 #define WINDOW 1024u
 #define CANDIDATES 3
 #define LIBC_STEPS 3000
 
-/* The states of some steps from the last mark. */
+/* The states of the first steps after the last mark. */
 struct window {
 	uint64_t pc[WINDOW];
 	unsigned n;
 };
 
-/* Goes on from an arrival that was not the goal, over its int3. 1: there was none. */
+/* Continues from an arrival that was not the goal, over its int3. 1: there was none. */
 static int step_off(struct segcur *in, struct goal *g, struct trace *t, int *sig, struct stop *stop, struct err *e)
 {
 	uint64_t pc;
@@ -41,7 +41,7 @@ static int step_off(struct segcur *in, struct goal *g, struct trace *t, int *sig
 	return pc == g->pc ? segcur_step_copy(in, t, sig, stop, e) : 1;
 }
 
-/* On to the next time at the goal's PC, or the end of the segment, or of the time. */
+/* Runs to the next arrival at the goal's PC, to the end of the segment, or until the time is up. */
 int segcur_to_arrival(struct segcur *in, struct goal *g, struct trace *t, int *sig, const struct trace_limit *limit,
 		      struct stop *stop, struct err *e)
 {
@@ -106,7 +106,7 @@ int segcur_distance(struct segcur *in, struct trace *from, struct goal *g, unsig
 	return r;
 }
 
-/* ... from the last mark, which is a nearer one when the way is long. */
+/* The CPU time from the last mark to the goal; sets nearer marks first if the way is long. */
 static int distance(struct segcur *in, struct goal *g, unsigned hot, uint64_t *ns, struct err *e)
 {
 	struct segcur_trail trail = {0};
@@ -124,9 +124,9 @@ static int distance(struct segcur *in, struct goal *g, unsigned hot, uint64_t *n
 }
 
 /*
- * A copy that was stopped by the time limit becomes a mark if it is visible and still before the goal. 1: it is not. In
- * libc it may have been called by the recorder, so it goes on until it has left libc; by one step in any case: a signal
- * may be pending for it.
+ * A copy that the time limit has stopped becomes a mark if its state is visible and still before the goal. 1: it is
+ * not. In libc the recorder may have called it, so it runs on until it has left libc; one step is made in any case, as
+ * a signal may be pending for it.
  */
 static int leave_libc(struct segcur *in, struct goal *g, struct trace *t, struct err *e)
 {
@@ -196,7 +196,7 @@ static int approach(struct segcur *in, struct goal *g, struct err *e)
 			if (r < 0)
 				return -1;
 		}
-		/* it went too far, as CPU time is not exact; that is not always noticed on the way */
+		/* it went too far, since CPU time is not exact; this is not always noticed on the way */
 		r = SEGCUR_REACHED;
 		part /= 2;
 		if (part < LEAST_NS)
@@ -209,8 +209,8 @@ static int approach(struct segcur *in, struct goal *g, struct err *e)
 }
 
 /*
- * Steps from the last mark to the goal: SEGCUR_REACHED; to an invisible one, those to the visible state before it and
- * one more. SEGCUR_SHORT: w is full, and *at is the last visible state.
+ * Counts the steps from the last mark to the goal: SEGCUR_REACHED. If the goal is not visible, it is one more than the
+ * last visible state before it. SEGCUR_SHORT: w is full, and *at is the last visible state.
  */
 static int count_steps(struct segcur *in, struct goal *g, struct window *w, struct trace *at, uint64_t *steps,
 		       struct err *e)
@@ -272,7 +272,7 @@ static int by_seen(const void *a, const void *b)
 	return x->seen < y->seen ? -1 : x->seen > y->seen;
 }
 
-/* Of those that were passed more than once: the rarest, one in the middle and the most frequent. */
+/* Chooses among those that were passed more than once: the rarest, one in the middle and the most frequent. */
 static unsigned choose(const struct segcur *in, const struct goal *g, struct window *w, struct candidate c[CANDIDATES])
 {
 	struct candidate *all = xcalloc(w->n, sizeof(*all));
@@ -309,8 +309,8 @@ static int count_arrivals(struct segcur *in, struct goal *g, struct candidate *c
 }
 
 /*
- * The last mark's copy goes to the last arrival that was counted, in the way in which it was counted: calls of the
- * recorder are stops as well, which a walk does not see. 1: it does not get there.
+ * Moves a copy of the last mark to the last counted arrival, in the way in which it was counted: calls of the recorder
+ * are stops, too, but a walk does not see them. 1: it does not get there.
  */
 static int go_to_arrival(struct segcur *in, const struct candidate *c, struct trace *t, struct err *e)
 {
@@ -326,7 +326,7 @@ static int go_to_arrival(struct segcur *in, const struct candidate *c, struct tr
 	return r;
 }
 
-/* Sets a mark where the outermost loop was last met before the goal. 1: no loop reaches that far. */
+/* Sets a mark at the last arrival at the outermost loop before the goal. 1: no loop reaches that far. */
 static int skip_loop(struct segcur *in, struct goal *g, struct window *w, struct err *e)
 {
 	struct candidate c[CANDIDATES], *best = NULL;

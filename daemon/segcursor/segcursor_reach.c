@@ -7,8 +7,8 @@
 #include "segcursor/segcursor_report.h"
 
 /*
- * System calls that a replay does not execute, but takes from the log: they change neither mappings nor threads nor how
- * signals are handled.
+ * System calls that a replay takes from the log instead of executing them: they change neither mappings nor threads nor
+ * how signals are handled.
  */
 static bool is_from_log(uint64_t nr)
 {
@@ -103,7 +103,7 @@ bool segcur_report_is_brief(const struct segcur_report *r, const struct target *
 	return last.seconds - first.seconds < BRIEF_SECONDS && (!own || last.seconds - own < WAITED_SECONDS);
 }
 
-/* Can a copy that is under way come to an event of this kind? At others, a copy must begin. */
+/* Can a copy that is under way reach an event of this kind? If not, a new copy must begin there. */
 static bool can_come_to(unsigned kind)
 {
 	switch (kind) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_report.c: see segcursor_report.h. The copy runs as it is up to where the recorder returns to the program,
- * and from there in translated code (trace/walk.h). What is not translated (a system call in the program's code, a
- * trap) the processor executes (segcursor_native.c); after it the copy goes on in translated code.
+ * segcursor_report.c: see segcursor_report.h. The copy runs natively until the recorder returns to the program, and
+ * from there in translated code (trace/walk.h). Instructions that are not translated (a system call in the program's
+ * code, a trap) are executed by the processor (segcursor_native.c); then the copy continues in translated code.
  */
 #include "segcursor/segcursor_report.h"
 
@@ -20,16 +20,18 @@
 #include "segcursor/segcursor_report_map.h"
 #include "trace/blocked.h"
 
-/* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
- * gone past it. */
+/*
+ * A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
+ * gone past it.
+ */
 #define PAST_TIMES 100
 #define PAST_NS 1000000000u
-#define SLOWER_TIMES 300 /* translated code that reports, at most */
+#define SLOWER_TIMES 300 /* how much slower translated code that reports is, at most */
 #define SLOWER_NS 300000000u
 
 /*
- * Does the copy wait for another thread? In pthread_once, after the routine: in a replay the turn is donated to the
- * thread that is in it, to come out. Called about as often as slices end.
+ * Does the copy wait for another thread? In pthread_once, after the routine: in a replay the turn is given to the
+ * thread that is in it, so that it can leave. Called about as often as slices end.
  */
 static bool waits_in_vain(void *ctx)
 {
@@ -49,7 +51,7 @@ static bool waits_in_vain(void *ctx)
 	return g->asleep >= ASLEEP_MAX;
 }
 
-/* Takes the entries out; the copy can go on then. */
+/* Takes the entries out, so that the copy can continue. */
 static int take(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct replay_report head;
@@ -96,7 +98,7 @@ static uint64_t last_of(const struct reporting *g)
 	return last;
 }
 
-/* Tells what was taken out. */
+/* Passes on what was taken out. */
 static void tell(struct reporting *g)
 {
 	size_t n = g->n;
@@ -114,7 +116,7 @@ static int told(struct reporting *g, struct err *e)
 	return g->failed ? -1 : 0;
 }
 
-/* Takes the entries out and tells them. */
+/* Takes the entries out and passes them on. */
 static int drain(struct reporting *g, struct trace *t, struct err *e)
 {
 	return told(g, e) || take(g, t, e) || told(g, e) ? -1 : 0;
@@ -136,7 +138,7 @@ static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 	return segment_is_over(&g->in->seg, t->pid, over, e);
 }
 
-/* What the filter leaves out is counted, but does not fill the report. */
+/* Accesses that the filter leaves out are counted, but do not fill the report. */
 static bool has_made_enough(const struct reporting *g)
 {
 	struct err ignored;
@@ -173,8 +175,8 @@ static void meanwhile(void *ctx)
 }
 
 /*
- * The copy goes on at once, and what it has reported is told while it runs: on another core, if there is one. But not
- * where each instruction is reported: a consumer then looks at strings in the copy's memory as well.
+ * The copy continues at once, and what it has reported is passed on while it runs: on another core, if there is one.
+ * But not if each instruction is reported: then a consumer also looks at strings in the copy's memory.
  */
 static int full(void *ctx, struct trace *t, struct err *e)
 {
@@ -188,7 +190,7 @@ static int full(void *ctx, struct trace *t, struct err *e)
 	return told(g, e) || take(g, t, e) ? -1 : 0;
 }
 
-/* Without an end that is known: by the time that the whole recording took. */
+/* The limit if the end is not known: from the time that the whole recording took. */
 static uint64_t most_ns(const struct reporting *g)
 {
 	const struct target *t = g->in->seg.t;
@@ -205,8 +207,8 @@ static uint64_t most_ns(const struct reporting *g)
 }
 
 /*
- * Which instruction has faulted in the translated code at pc: that of the last mark up to there. What is not copied as
- * it is (a branch by memory) accesses it some bytes later.
+ * The instruction that has faulted in the translated code at pc: that of the last mark before pc. Code that is not a
+ * plain copy (a branch by memory) makes its access some bytes later.
  */
 #define BRANCH_BYTES 64u
 static int marked(struct reporting *g, struct trace *t, uint64_t pc, uint64_t *at, struct err *e)
@@ -293,8 +295,8 @@ static int fault(void *ctx, struct trace *t, uint64_t pc, uint64_t *at, struct e
 }
 
 /*
- * What is written to at the end of the segment. A thread that ends does not set the state: the next thread would do so,
- * which the copy lacks.
+ * The word that is written at the end of the segment. A thread that ends does not set the state: the next thread would
+ * do that, which the copy lacks.
  */
 static uint64_t end_watch(const struct reporting *g)
 {
@@ -356,8 +358,8 @@ static int gave_up(struct reporting *g, struct trace *t)
 
 #define STACK_ALIGN 16u
 /*
- * Is it at the beginning of a function of the program's that is called by code which is not translated? By the ABI, the
- * stack is aligned at a call, so that a function begins 8 bytes below that; after a return it is aligned again.
+ * Is it at the beginning of a function of the program that was called by code that is not translated? By the ABI, the
+ * stack is aligned at a call, so a function begins 8 bytes below that; after a return it is aligned again.
  */
 static bool is_called_back(const struct reporting *g, const struct trace *t, const struct user_regs_struct *r)
 {
@@ -373,7 +375,7 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
 
-	/* what the recorder has told until now, it has done in the call that returns */
+	/* what the recorder has reported until now belongs to the call that returns here */
 	if (trace_get_regs(t, &r, e) || (!g->begun && segcur_native_begin(g, t, e)) || drain(g, t, e))
 		return -1;
 	if (g->r->ops->returned)
@@ -399,7 +401,7 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 	}
 }
 
-/* Has the copy done something else than what is recorded? It stands in the recorder then, as at the segment's end. */
+/* Has the copy done something else than the recording? Then it stands in the recorder, as at the segment's end. */
 static bool has_diverged(const struct trace *t)
 {
 	struct err ignored;
@@ -409,7 +411,10 @@ static bool has_diverged(const struct trace *t)
 	       (state == REPLAY_DIVERGED || state == REPLAY_FAILED);
 }
 
-/* In a replay nothing ends a process but the end of its thread: what ends in another way does not end where it did. */
+/*
+ * In a replay, a process ends only by the end of its thread: if the copy has ended in another way, this was not where
+ * the process ended.
+ */
 static bool has_died(const struct reporting *g, const struct trace *t)
 {
 	struct timeline_event ev;
@@ -419,7 +424,7 @@ static bool has_died(const struct reporting *g, const struct trace *t)
 	       (timeline_read(g->in->seg.t->tl, g->in->n + 1, &ev, &ignored) || ev.ev.rec.kind != RLOG_EXIT);
 }
 
-/* Entries of the rest are read once more, whatever ended it. */
+/* The rest of the entries is read once more, whatever has ended it. */
 static int go_through(struct reporting *g, struct trace *t, struct err *e)
 {
 	int r;
@@ -434,7 +439,7 @@ static int go_through(struct reporting *g, struct trace *t, struct err *e)
 	return t->alive ? drain(g, t, e) : told(g, e);
 }
 
-/* For a segment that ends in the middle of the program: the goal is the state of a copy that has found this end. */
+/* For a segment that ends in the middle of the program: the goal is the state of a copy that has found that end. */
 static int find_end(struct reporting *g, struct goal *goal, struct err *e)
 {
 	struct segcur *in = g->in;
@@ -477,7 +482,7 @@ static int pass(struct reporting *g, struct err *e)
 		       : 0;
 }
 
-/* Another copy, if the consumer wants to be told of accesses of some instructions. */
+/* Runs another copy, if the consumer wants the accesses of some instructions. */
 static int once_more(struct reporting *g, uint64_t to, struct err *e)
 {
 	struct segcur_report *r = g->r;
@@ -505,7 +510,7 @@ static int once_more(struct reporting *g, uint64_t to, struct err *e)
 	return got;
 }
 
-/* What is asked for while they are told is answered also if the consumer has enough, which ends them. */
+/* Also answers requests that the consumer makes while it gets entries, even if it then has enough, which ends them. */
 static int passes(struct reporting *g, uint64_t to, struct err *e)
 {
 	struct err other;

@@ -17,24 +17,27 @@ struct segcur_report_ops {
 	/* The thread continues in the program's code with this stack pointer: a call of the recorder, begun in an
 	 * earlier segment, has returned. */
 	void (*returned)(void *ctx, uint64_t sp);
-	/* After that: it is at the beginning of a function that the recorder, or what it has called, calls. */
+	/*
+	 * After that: the thread is at the beginning of a function that the recorder, or a function that it has called,
+	 * calls.
+	 */
 	void (*calls_back)(void *ctx);
 	/* Does the user want to stop? May be NULL. */
 	bool (*cancelled)(void *ctx);
 	/*
-	 * Writes the shadow of the heap as it is in the copy t to this address there (rlog/report.h); it is all 0. 0:
-	 * it does not, and all accesses to the heap have entries. -1: error. NULL: all accesses have entries.
+	 * Writes the shadow of the heap in the copy t to this address in it (rlog/report.h), where all is 0 before. 0:
+	 * not done, and all accesses to the heap have entries. -1: error. NULL: all accesses have entries.
 	 */
 	int (*shadow)(void *ctx, struct trace *t, uint64_t at, struct err *e);
 	/*
-	 * The segments have been told, as far as the consumer wants. Fills pcs[] (REPORT_ONLY_MAX), and returns how
-	 * many: not 0: they are told once more, by another copy, with accesses of the instructions at pcs[] only. May
-	 * be NULL.
+	 * The segments have been reported, as far as the consumer wants. Fills pcs[] (REPORT_ONLY_MAX), and returns how
+	 * many. If there are any, another copy reports the segments once more, only with accesses of the instructions
+	 * at pcs[]. May be NULL.
 	 */
 	size_t (*again)(void *ctx, uint64_t *pcs);
 	/*
-	 * NULL: all accesses have entries. Else only those that are not known have one (REPORT_NEW), where this says so
-	 * of the instruction.
+	 * NULL: all accesses have entries. Else, for instructions for which this function says so, only accesses that
+	 * are not known (REPORT_NEW).
 	 */
 	enum segcur_sort (*sort)(void *ctx, uint64_t pc);
 };
@@ -51,28 +54,29 @@ struct segcur_report {
 	uint8_t last[RLOG_MAX_THREADS]; /* by thread: the kind of its last event so far, 0: none; its own */
 	double seconds[RLOG_MAX_THREADS]; /* and when that was; 0: not known */
 	/* Results, which add up over segments. */
-	uint64_t stepped; /* instructions that were not translated: the processor executed them, and nothing was told */
-	uint64_t unseen; /* segments whose end was not reached in translated code: the rest of them was not told */
+	/* instructions that were not translated: the processor executed them, and nothing was reported */
+	uint64_t stepped;
+	uint64_t unseen; /* segments whose end was not reached in translated code: the rest of them was not reported */
 	uint64_t lost; /* entries for which there was no room */
-	uint64_t broken; /* segments that ended in a fault of the program's */
-	uint64_t accesses; /* that translated code has counted: with a filter */
-	bool above; /* the heap has arenas of which filters know nothing; the consumer may set it in begun() */
-	/* Not results, of this copy: see replay_report; the consumer's, set in begun(). */
+	uint64_t broken; /* segments that ended by a fault of the program */
+	uint64_t accesses; /* with a filter: the accesses that translated code has counted */
+	bool above; /* the heap has arenas that filters do not know; the consumer may set it in begun() */
+	/* Set by the consumer in begun(), for this copy: see replay_report. */
 	const uint64_t *word;
 	const uint8_t *memory; /* a byte for each of them; NULL: nothing is known of the functions */
 	size_t words;
 	uint64_t called_sp;
-	struct segcur_known known; /* with ops->sort: its own, for segcur_known_fini */
-	uint64_t sorted; /* with ops->sort: how often it would say something else than before; the consumer's */
+	struct segcur_known known; /* with ops->sort: used internally, for segcur_known_fini */
+	uint64_t sorted; /* with ops->sort: incremented by the consumer when its answers change */
 	uint64_t filter; /* which filter the copy uses (enum replay_report_filter) */
 };
 
 /*
- * How far one copy can go from event n on, at most to `most`: as long as the same thread moves, and does nothing for
- * which a copy of that thread alone does not suffice. At least n + 1.
+ * How far one copy can go from event n, at most to `most`: as long as the same thread moves, and does nothing that
+ * needs other threads. At least n + 1.
  */
 int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint64_t *to, struct err *e);
-/* Has event n left all code as it was? false also where that is not known. */
+/* Is all code unchanged after event n? false also if that is not known. */
 bool segcur_report_keeps_code(const struct target *t, uint64_t n);
 /* Is event n a system call that may have changed mappings? */
 bool segcur_report_maps(const struct target *t, uint64_t n);

@@ -8,7 +8,7 @@
 
 #include "rlog/report.h"
 
-/* Maps memory at exactly this address in the copy. 0: a limit of the program's own may forbid it. */
+/* Maps memory at exactly this address in the copy. 0: not possible (a limit of the program's own may forbid it). */
 static int map_at(struct reporting *g, struct trace *t, uint64_t at, uint64_t bytes, struct err *e)
 {
 	const uint64_t args[6] = {at,
@@ -22,7 +22,7 @@ static int map_at(struct reporting *g, struct trace *t, uint64_t at, uint64_t by
 	return trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e) ? -1 : (uint64_t)ret == at;
 }
 
-/* Which accesses are to have entries. */
+/* Chooses which accesses have entries. */
 static int choose_filter(struct reporting *g, struct trace *t, struct err *e)
 {
 	struct segcur_report *r = g->r;
@@ -56,7 +56,7 @@ int segcur_report_map(struct reporting *g, struct trace *t, struct err *e)
 	uint64_t bytes = SEGCUR_REPORT_ROOM + word_bytes + code_bytes + words;
 	uint64_t word = g->in->seg.t->ctl->report_addr;
 	struct replay_report head;
-	/* at this address it is ignored by comparisons of states, and in no mapping's way */
+	/* at this address, comparisons of states ignore it, and no mapping is in its way */
 	int is = choose_filter(g, t, e) ? -1 : map_at(g, t, REPLAY_REPORT_ADDR, bytes, e);
 
 	if (is <= 0)

@@ -24,13 +24,13 @@
 #define LOST_NS 1000000000u
 
 #define END_SLOT (TRACE_SLOTS - 1)
-#define STOPS_ASK 256 /* ... by stops, including those that do not count */
+#define STOPS_ASK 256 /* ... also after this many stops, including those that do not count */
 #define STEPS_ASK 1024
 #define TRAIL_PART                                                                                                     \
 	4 /* a copy is left whenever the way has become longer by this fraction: so they are few, and one is near the  \
 	     end */
 #define LIMIT_NEAR_NS 5000 /* of CPU time: limits are not more exact than this */
-#define STEPS_MAX 5000000u /* inside the shim, without leaving it */
+#define STEPS_MAX 5000000u /* the most steps inside the shim */
 
 static int is_over(struct segcur *in, struct trace *t, bool *over, struct err *e)
 {
@@ -48,7 +48,7 @@ static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
 	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
 }
 
-/* 0, STOP_WATCH or STOP_HOT. was: the watched words before t's last instruction. */
+/* Has a watchpoint been hit? 0, STOP_WATCH or STOP_HOT. was: the watched words before t's last instruction. */
 static enum stop_kind watch_met(struct segcur *in, struct trace *t, const struct breaks *b, const struct trace_stop *s,
 				struct breaks_words *was, struct stop *stop)
 {
@@ -64,9 +64,9 @@ static enum stop_kind watch_met(struct segcur *in, struct trace *t, const struct
 }
 
 /*
- * One instruction. A signal of the shim's own is delivered by the next one. A fault is reported before it is
- * delivered; it does not survive a copy, but comes again: *sig is then minus its number, and the next one passes.
- * *watched: the watchpoint of b that it met; NULL: not wanted.
+ * Executes one instruction. A signal of the shim's own is delivered by the next one. A fault is reported before it is
+ * delivered; it is not part of a copy, but happens again: *sig is then minus its number, and the next one is not
+ * reported. *watched: the watchpoint of b that was hit; NULL: not wanted.
  */
 static int step_raw(struct segcur *in, struct trace *t, const struct breaks *b, int *sig, bool *in_handler,
 		    struct stop *watched, struct stop *stop, struct err *e)
@@ -129,8 +129,8 @@ static bool given_up(void *ctx)
 }
 
 /*
- * t stands at the beginning of a function of the recorder's that runs long, and in which no state is visible
- * (replay_ctl.search_addr): to its return, or to where something stops it before.
+ * t stands at the beginning of a function of the recorder that runs long, and in which no state is visible
+ * (replay_ctl.search_addr): runs to its return, or until something stops it.
  */
 static int run_through(struct segcur *in, struct trace *t, const struct breaks *b, int *sig, uint64_t *pc,
 		       struct err *e)
@@ -172,7 +172,7 @@ int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *
 			*stop = (struct stop){STOP_OVER, 0, watched.addr, watched.watch};
 		if (stop->kind != STOP_STEP)
 			return 0;
-		/* a signal that is yet to be delivered: the instruction has not had its effect */
+		/* a signal is to be delivered first: the instruction has not been executed */
 		if (*sig)
 			continue;
 		seen = look(in, t, &shim_call, &before, handler, e);
@@ -268,7 +268,7 @@ static int run_with(struct segcur *in, struct trace *t, int *sig, struct breaks 
 	return 0;
 }
 
-/* Steps over the breakpoint at which it stands, with the watchpoints set. stop->kind 0: this met no stop. */
+/* Steps over the breakpoint at which it stands, with the watchpoints set. stop->kind 0: no stop was met. */
 static int step_over(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct breaks_words was;
@@ -288,7 +288,7 @@ static int step_over(struct segcur *in, struct trace *t, int *sig, struct breaks
 	return 0;
 }
 
-/* From an inserted breakpoint whose condition is false. */
+/* Continues from an inserted breakpoint whose condition is false. */
 static int pass_by(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
 	uint64_t pc;
@@ -313,9 +313,9 @@ static int next_slice(struct trace *t, uint64_t end, struct trace_limit *slice, 
 }
 
 /*
- * Nothing has stopped it for a slice: is it after the segment's end, which it does not know? Or did it come to another
- * event than the recorded one? In both cases its segment is over; the process itself reports the difference when it
- * comes to the event.
+ * Nothing has stopped it for a slice: has it passed the segment's end without noticing, or come to another event than
+ * the recorded one? In both cases its segment is over; the process itself reports the difference when it comes to the
+ * event.
  */
 static int look_for_end(struct segcur *in, struct trace *t, uint64_t since, struct stop *stop, struct err *e)
 {
@@ -410,7 +410,7 @@ int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks 
 	return r;
 }
 
-/* The copy goes on from a stop: the present state could not be reached again. */
+/* Continues a copy from a stop: steps over the breakpoint at which it stands, and then runs. */
 int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
 	uint64_t pc;
@@ -424,7 +424,7 @@ int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *
 	return segcur_run_copy(in, t, sig, b, NULL, stop, e);
 }
 
-/* The control page of a copy is its own. */
+/* Changes the copy's control page, which is its own. */
 static int tell_copy(struct trace *t, uint64_t addr, uint32_t v, struct err *e)
 {
 	return trace_write(t->pid, addr, &v, sizeof(v), e);
@@ -447,7 +447,7 @@ int segcur_learn_end(struct segcur *in, struct err *e)
 	in->interrupted_at_end = r > 0 && ev.ev.rec.kind == RLOG_PREEMPT;
 	if (!in->interrupted_at_end)
 		return 0;
-	/* what the shim's handlers leave there does not belong to the program's state, see state_equal.c */
+	/* what the shim's handlers leave on that stack is not part of the program's state, see state_equal.c */
 	return tell_copy(&in->base, CTL_ADDR(endless), 1, e) || trace_find_alt_stack(&in->base, in->seg.gadget, e) ? -1
 														   : 0;
 }
@@ -457,7 +457,7 @@ bool segcur_ends_in_program(const struct segcur *in)
 	return in->interrupted_at_end;
 }
 
-/* A copy of the beginning, up to where it has been interrupted: it stands in the shim's handler. */
+/* Runs a copy of the beginning up to where the thread was interrupted: then it stands in the shim's handler. */
 static int run_to_end(struct segcur *in, struct trace *t, struct err *e)
 {
 	struct breaks none = {0};
@@ -479,7 +479,7 @@ static int run_to_end(struct segcur *in, struct trace *t, struct err *e)
 		return err_set(e, ERR_CANCELLED, "interrupted");
 	if (t->alive && trace_read(t->pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e))
 		return -1;
-	/* segment_is_over is also true of a copy that has not found the place */
+	/* segment_is_over is also true for a copy that has not found the place */
 	return t->alive && turn > in->n
 		       ? 0
 		       : err_set(e, ERR_INTERNAL,

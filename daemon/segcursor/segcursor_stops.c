@@ -20,7 +20,7 @@ int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct s
 
 #define TOO_HOT 2
 
-/* patience (0: no limit): used as in->patience, with in->hurry. TOO_HOT: ended by that limit. */
+/* patience (0: no limit): used as in->patience, with in->hurry. TOO_HOT: that limit has ended it. */
 static int run_to_nth(struct segcur *in, struct breaks *b, uint64_t k, uint64_t patience, struct stop *stop,
 		      struct err *e)
 {
@@ -59,7 +59,7 @@ int segcur_count_walked(struct segcur *in, struct breaks *b, struct goal *g, uin
 		return r;
 	segcur_drop(&w.t);
 	in->times = w.times;
-	/* a stop at `now` itself is not before now, unless it is a change */
+	/* a stop at `now` itself is not before now, except if it is a change */
 	*k = w.stops - (breaks_has(b, g->pc) && !w.changed);
 	return 0;
 }
@@ -95,7 +95,7 @@ int segcur_count_stops(struct segcur *in, struct breaks *b, uint64_t *k, struct 
 	return r;
 }
 
-/* From stop to stop of b, which `now` makes, to the goal. 1: it cannot be done so. */
+/* Walks from stop to stop of b, which become `now`, to the goal. 1: a walk cannot do this. */
 static int walk_stops(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	int r;
@@ -161,7 +161,7 @@ static int compare(struct segcur_similar *s, struct trace *t, struct err *e)
 }
 
 /*
- * t, a copy of the base, goes through the segment. 1: it is at exactly this state; 0: the whole segment was searched;
+ * t, a copy of the base, goes through the segment. 1: it is exactly in this state; 0: the whole segment was searched;
  * or SEGCUR_CUT.
  */
 static int look_through(struct segcur *in, struct segcur_similar *s, struct trace *t, struct breaks *at, int *sig,

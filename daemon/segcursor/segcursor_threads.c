@@ -57,7 +57,7 @@ static int read_words(struct all *a, uint64_t word[REPLAY_WALK_WATCHES], struct 
 	return segcur_walk_words(&a->ask, a->pid, word, e);
 }
 
-/* Sets the words, as the walks of the other threads have seen them, to what they are now. */
+/* Tells the walks of the other threads the present values of the words. */
 static int tell_others(struct one *o, struct err *e)
 {
 	struct all *a = o->all;
@@ -132,8 +132,8 @@ static bool interrupted(void *ctx)
 }
 
 /*
- * The thread stands in the recorder, or at a system call in the program: sets a breakpoint where it returns to the
- * program. 1: that is not known.
+ * The thread is in the recorder, or at a system call in the program: sets a breakpoint where it returns to the program.
+ * 1: not known.
  */
 static int find_return(struct one *o, struct err *e)
 {
@@ -175,7 +175,7 @@ static int at_break(struct one *o, bool *there, struct err *e)
 	return 0;
 }
 
-/* Runs to where it returns, or to the end of its turn. 1: it has stopped elsewhere. */
+/* Runs to that return, or to the end of the thread's turn. 1: it has stopped elsewhere. */
 static int run_to_return(struct one *o, struct err *e)
 {
 	const struct trace_limit slice = {.wall_ns = SLICE_NS};
@@ -200,7 +200,7 @@ static int run_to_return(struct one *o, struct err *e)
 	return 0;
 }
 
-/* From the program on. Returns enum walk_end, or -1. */
+/* Walks in the program. Returns enum walk_end, or -1. */
 static int walk(struct one *o, struct err *e)
 {
 	static const struct trace_walk_ops ops = {.ended = ended, .cancelled = is_late};
@@ -220,7 +220,7 @@ static int walk(struct one *o, struct err *e)
 	return trace_walk_go(&o->walk, &o->of->t, e);
 }
 
-/* Moves on to the end of its turn. 1: it has not come there. */
+/* Moves to the end of the thread's turn. 1: it has not come there. */
 static int move(struct one *o, struct err *e)
 {
 	struct all *a = o->all;

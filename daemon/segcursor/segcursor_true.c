@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_true.c: the last change of a watched word at which the watchpoint's condition is true, by walking
- * (segcursor_walk.c), or the last point that is passed, if that comes later.
+ * segcursor_true.c: by walking (segcursor_walk.c), finds the last change of a watched word at which the watchpoint's
+ * condition is true, or the last arrival at a point, if that comes later.
  */
 #include <string.h>
 
 #include "segcursor/segcursor_int.h"
 
-/* Which of the two comes last: that change, or a point? */
+/* Goes to the change or to the last point, whichever comes later. */
 static int to_later(struct segcur *in, struct breaks *b, struct breaks *points, struct goal *g, struct segcur_look *l,
 		    struct stop *stop, struct err *e)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_walk.c: walks by copies. A breakpoint costs ten microseconds each time that it is met. Where an address is
- * passed a million times on the way to a goal, a copy executes that way in translated code (trace/walk.h), which
- * counts arrivals in nanoseconds. When a walk does not come to its goal, nothing is concluded from that: the caller
- * uses breakpoints.
+ * segcursor_walk.c: walks of copies. A breakpoint costs ten microseconds each time it is met. If an address is passed a
+ * million times on the way to a goal, a copy executes this way in translated code (trace/walk.h), which counts arrivals
+ * in nanoseconds. If a walk does not reach its goal, nothing is concluded from that: the caller uses breakpoints.
  */
 #include <string.h>
 
@@ -11,14 +10,14 @@
 #include "trace/budget.h"
 #include "visibility/shim_frames.h"
 
-/* The goal of a walk, and when it gives up. */
+/* The goal of a walk, and its limits. */
 struct walker {
 	struct segcur *in;
 	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
 	void *ctx;
-	struct trace_budget budget; /* not begun: none */
+	struct trace_budget budget; /* not begun: no limit */
 	pid_t pid; /* of the copy that walks */
-	bool lost; /* the copy is after the segment's end */
+	bool lost; /* the copy has passed the segment's end */
 };
 
 static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
@@ -75,9 +74,9 @@ static int walk_with(struct trace *t, struct trace_walk *w, struct breaks *rare,
 }
 
 /*
- * A walk ends in the recorder where a signal handler returns to it. t runs on to where the program goes on: in between,
- * the recorder calls none of its code without an event. WALK_THERE, WALK_OVER, WALK_LEFT: it ended elsewhere, and t
- * stays; or WALK_CANNOT.
+ * A walk ends in the recorder when a signal handler returns to it. Runs t to where the program continues: in between,
+ * the recorder calls no code of the program without an event. WALK_THERE, WALK_OVER, WALK_LEFT: the walk has ended
+ * elsewhere, and t stays; or WALK_CANNOT.
  */
 static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
 {
@@ -97,7 +96,7 @@ static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
 	return got ? WALK_CANNOT : WALK_THERE;
 }
 
-/* As walk_with, but goes on over the ends of handlers. */
+/* As walk_with, but continues after the ends of handlers. */
 static int walk_on(struct segcur *in, struct trace *t, struct trace_walk *w, struct breaks *rare, struct err *e)
 {
 	uint64_t goals = 0, arrivals = 0;
@@ -119,7 +118,7 @@ static int walk_on(struct segcur *in, struct trace *t, struct trace_walk *w, str
 }
 
 /*
- * Walks begin in the program: if the recorder is about to call a handler, at the handler. 1: it is one of the
+ * Walks begin in the program: if the recorder is about to call a handler, in the handler. 1: the handler is one of the
  * recorder's own functions.
  */
 static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
@@ -133,7 +132,7 @@ static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
 }
 
 /*
- * A copy of `from` walks past the points of b. 0: it has reached its goal; SEGCUR_WALK_LEFT: it stands elsewhere; else
+ * A copy of `from` walks past the points of b. 0: it has reached its goal; SEGCUR_WALK_LEFT: it is elsewhere; otherwise
  * the copy does not exist any more.
  */
 static int walk_or_leave(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b,
@@ -200,7 +199,7 @@ static int walk_copy(struct segcur *in, struct trace *from, struct trace_walk *w
 	return walk_copy_by(&walker, from, w, b, t, e);
 }
 
-/* The goal's registers. */
+/* Makes the goal's registers those of the walk. */
 static int aim(struct trace_walk *w, const struct goal *g, struct err *e)
 {
 	struct user_regs_struct want;
@@ -285,7 +284,7 @@ int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct break
 	return walk_copy(in, from, &w, NULL, b, t, e);
 }
 
-/* The watched word that changed last. */
+/* Sets *stop to the watched word that changed last. */
 static void tell_word(const struct breaks *b, const struct trace_walk *w, struct stop *stop)
 {
 	const struct replay_walk_change *c = &w->ask.log[w->ask.changes % REPLAY_WALK_LOG];
@@ -302,8 +301,8 @@ static void tell_word(const struct breaks *b, const struct trace_walk *w, struct
 }
 
 /*
- * *t is after change number n, which the instruction at pc makes: it becomes the state before that. More than 0: *t
- * stays as it is.
+ * *t is after change number n, which the instruction at pc has made: moves it to the state before that. More than 0: *t
+ * is unchanged.
  */
 static int go_before(struct segcur *in, const struct breaks *b, uint64_t n, uint64_t pc, struct trace *t, struct err *e)
 {
@@ -328,7 +327,7 @@ static int go_before(struct segcur *in, const struct breaks *b, uint64_t n, uint
 	return r;
 }
 
-/* A copy of the first mark past the stops of b, and on by itself from where it cannot walk: as walk_or_leave. */
+/* A copy of the first mark walks past the stops of b, and continues without a walk where it must: as walk_or_leave. */
 static int walk_far(struct segcur *in, struct trace_walk *w, const struct breaks *b, struct trace *t, struct err *e)
 {
 	struct walker walker = {.in = in, .is_goal = is_state};
@@ -336,7 +335,7 @@ static int walk_far(struct segcur *in, struct trace_walk *w, const struct breaks
 	return walk_or_leave(&walker, &in->mark[0], w, b, t, e);
 }
 
-/* At the change that the walk has come to. */
+/* Sets *stop for the change at which the walk has ended. */
 static int at_change(struct segcur *in, struct trace_walk *w, const struct breaks *b, struct stop *stop,
 		     struct trace *t, struct err *e)
 {
@@ -426,7 +425,7 @@ static int walk_over(struct segcur *in, struct breaks *b, struct trace_walk *w, 
 	return walk_copy(in, &in->mark[0], w, NULL, b, t, e);
 }
 
-/* Is a change of a watched word a stop after that arrival? 1: no; SEGCUR_CHANGED: yes. Others: not known. */
+/* Does a change of a watched word after that arrival count as a stop? 1: no; SEGCUR_CHANGED: yes. Others: not known. */
 static int is_changed_after(struct segcur *in, struct breaks *b, struct trace_walk *w, struct goal *g, uint64_t last,
 			    struct err *e)
 {
@@ -464,7 +463,7 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 	r = aim(&w, &g, e);
 	if (!r)
 		r = walk_over(in, &points, &w, &g, &t, e);
-	/* it may have entered the range here */
+	/* here it may have entered the range */
 	if (!r)
 		r = segcur_is_goal(&g, &t, e);
 	if (!r && !segcur_is_plain(in, b)) {
@@ -480,7 +479,10 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 	return r < 0 ? -1 : r == SEGCUR_CHANGED ? r : r > 0;
 }
 
-/* From the first mark; without last or a goal, all of the segment. *rest: what was met after the walk had to leave. */
+/*
+ * Walks from the first mark; without `last` or a goal, through the whole segment. *rest: what was met after the walk
+ * could not continue.
+ */
 static int walk_first_mark(struct segcur *in, struct goal *g, struct breaks *b, struct trace_walk *w, uint64_t *rest,
 			   struct err *e)
 {

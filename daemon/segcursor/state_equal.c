@@ -17,7 +17,7 @@
 #define WORDS_MAX 65536
 #define STACK_WORDS 64
 
-/* What a function keeps for its caller, and its result. */
+/* Compares the registers that a function keeps for its caller, and its result. */
 static bool state_equal_frame(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
 	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rax == b->rax && a->rbx == b->rbx &&
@@ -52,7 +52,7 @@ static bool is_stack(const struct mapping *m)
 	return str_eq(m->path, "[stack]") || shim_is_stack(m->lo);
 }
 
-/* A stack on which handlers have left data. It counts if the program itself runs on it. */
+/* Leaves out a stack on which handlers have left data, except if the program itself runs on it. */
 static void exclude_alt_stack(struct ranges *r, const struct trace *t, uint64_t rsp)
 {
 	if (rsp < t->alt_lo || rsp >= t->alt_end)
@@ -87,9 +87,9 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 }
 
 /*
- * The recorder's translated code, and what it keeps of it: of a thread that was stopped in such code, at the end of a
- * computation that was interrupted. They are the thread's own as long as it has a GS base, which programs have not
- * (plugins/record/dbt/xlate.c).
+ * Leaves out the recorder's translated code and its data, which a thread has that was stopped in such code, at the end
+ * of a computation that was interrupted. They belong to the thread as long as it has a GS base, which programs do not
+ * have (plugins/record/dbt/xlate.c).
  */
 static int exclude_translation(struct ranges *out, pid_t pid, const struct user_regs_struct *r, struct err *e)
 {
@@ -180,15 +180,15 @@ static void choose_on_stack(struct trace *a, struct trace *b, uint64_t rsp, stru
  */
 #define XSTATE_BV 512u
 #define XCOMP_COMPACT (1ull << 63)
-#define SAVED_FAR (8ull << 20) /* above the stack pointer, at most */
-#define XCOMP_MASK 0xffull /* components that the dynamic linker saves are of these */
+#define SAVED_FAR (8ull << 20) /* the most bytes above the stack pointer */
+#define XCOMP_MASK 0xffull /* the components that the dynamic linker saves are among these */
 
-/* What a component has there; of those that libc's resolvers and small programs use. */
+/* Where a component is in such an area, for those that libc's resolvers and small programs use. */
 static const struct {
 	unsigned component, from, to; /* bytes */
 } saved[] = {{0, 0, 24}, {0, 32, 160}, {1, 24, 32}, {1, 160, 416}, {2, 576, 832}};
 
-/* The components that are in one of the two areas only. 0: the word at addr is no XSTATE_BV. */
+/* The components that only one of the two areas has. 0: the word at addr is not an XSTATE_BV. */
 static uint64_t differs_in(pid_t pid, uint64_t rsp, const struct delta *d, size_t i)
 {
 	uint64_t comp, in_one = d->left[i] ^ d->right[i];
@@ -211,7 +211,7 @@ static bool is_saved(uint64_t offset, uint64_t components)
 	return offset == XSTATE_BV;
 }
 
-/* Takes the words of such areas out, where the two differ in what is in use only. */
+/* Removes the words of such areas from d if the areas differ only in which components are in use. */
 static void drop_saved_states(pid_t pid, uint64_t rsp, struct delta *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
@@ -248,9 +248,9 @@ static bool has_code(pid_t pid, uint32_t upper)
 }
 
 /*
- * Can one of them be left of an address to which a walk lets the recorder return, and the other of one to which it
- * returned otherwise? The upper half of such an address may be the value of a counter, too: the other one must be of
- * code.
+ * Can one of these words be a remainder of an address to which a walk has let the recorder return, and the other one a
+ * remainder of the normal return address? The upper half of the first may also be a counter's value, so the other one
+ * must be an address of code.
  */
 static bool is_left_by_walk(pid_t pid, uint64_t left, uint64_t right)
 {

@@ -13,9 +13,9 @@ int state_equal_registers(struct trace *a, struct trace *b, unsigned *differ, st
 /* The same for registers that have been read: true, with *differ set; or false. */
 bool state_equal_values(const struct user_regs_struct *a, const struct user_regs_struct *b, unsigned *differ);
 /*
- * *differ: how many words of memory differ, without what the shim keeps for itself and what lies below a stack pointer.
- * Between copies of one process it is 0 for the same state. Between two launches it need not be: what the shim leaves
- * behind on the stack depends on how it waited, and a variable not set yet shows it.
+ * *differ: how many words of memory differ, without the shim's own memory and what is below a stack pointer. Between
+ * copies of one process it is 0 for the same state. Between two launches it may be more: what the shim leaves on the
+ * stack depends on how it waited, and is visible in a variable that is not set yet.
  */
 int state_equal_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e);
 /*
