@@ -10,9 +10,9 @@
 
 struct config {
 	bool foreground; /* stay, log to standard error */
-	bool help, version, print_criu, check_criu, check_checkpoint; /* print that and end */
+	bool help, version, print_criu, check_criu, check_checkpoint; /* print this and end */
 	int ready_fd; /* "ok" or an error goes there, once; -1: none */
-	uint64_t idle_s; /* 0: never end by itself */
+	uint64_t idle_s; /* 0: never end without a request */
 };
 
 /* ERR_USAGE when the arguments are wrong. */

@@ -34,7 +34,7 @@
 #include "rpc/server.h"
 #include "wire/addr.h"
 
-/* How long the daemon before may take to end. */
+/* how long the previous daemon may take to end */
 #define LOCK_TIMEOUT_S 5
 #define STACK_WANTED (8u << 20)
 #define STACK_NEEDED (512u << 10)
@@ -48,7 +48,7 @@ struct daemon {
 
 static void on_alarm(int signo)
 {
-	(void)signo; /* flock(2) then fails with EINTR */
+	(void)signo; /* it only makes flock(2) fail with EINTR */
 }
 
 static int wait_for_lock(int fd)
@@ -101,7 +101,7 @@ static int detach(struct err *e)
 	return chdir("/") ? err_errno(e, ERR_HOST, "chdir /") : 0;
 }
 
-/* Standard output and error go to the log too, for what libraries and children print. */
+/* Standard output and error also go to the log, for what libraries and children print. */
 static int redirect(const char *log_path, struct err *e)
 {
 	cleanup_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -116,7 +116,7 @@ static int redirect(const char *log_path, struct err *e)
 	return log_open(log_path, e);
 }
 
-/* Changes when the executable is replaced, so that a newer client notices. */
+/* It changes when the executable is replaced, so that a newer client notices. */
 static char *build_id(void)
 {
 	struct stat st;
@@ -194,12 +194,12 @@ static int serve(const struct config *c, const char *home, const struct wire_add
 	d.loop = loop_new(e);
 	r = d.loop ? run_loop(&d, &sc, ready_fd, e) : -1;
 	loop_free(d.loop);
-	unlink(addr->sa.sun_path); /* still under the lock: it is ours */
+	unlink(addr->sa.sun_path); /* the lock is still held, so it is our own */
 	close(sc.listen_fd);
 	return r;
 }
 
-/* For tests: as where no namespaces can be made. */
+/* For tests: acts as on a host where no namespaces can be made. */
 static bool plain_is_wanted(void)
 {
 	const char *cell = getenv("FRED_CELL");
@@ -222,8 +222,8 @@ static int make_cell(struct err *e)
 }
 
 /*
- * A user namespace may be allowed, and what a cell needs refused in it, as a /proc of its own where another one is
- * masked. In a fork, since no process leaves a user namespace.
+ * A user namespace may be allowed, while something that a cell needs is refused in it, for example a /proc of its own
+ * if parts of the existing one are masked. Tried in a fork, since a process cannot leave a user namespace.
  */
 static int try_cell(struct err *e)
 {
@@ -257,7 +257,7 @@ static void nothing(int signo)
 	(void)signo;
 }
 
-/* Workers inherit them. The limits that are the hard ones' are lifted, too, where that is allowed. */
+/* Raises a limit, which workers inherit; the hard limit, too, if that is allowed. */
 static void lift(__rlimit_resource_t which)
 {
 	struct rlimit l, none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
@@ -279,8 +279,8 @@ static int need(__rlimit_resource_t which, rlim_t least, const char *what, const
 }
 
 /*
- * The daemon outlives the command that starts it, and serves others: it does not keep that one's limits. What is
- * written beyond a limit that stays fails, and is told of.
+ * The daemon outlives the command that starts it, and serves others: so it raises the limits it got from that one. If a
+ * limit on files remains, a write beyond it fails with an error.
  */
 static int lift_limits(struct err *e)
 {
@@ -337,7 +337,7 @@ static int exec_criu_check(void *criu)
 	return 127;
 }
 
-/* In a cell, where checkpoints are made: what CRIU finds there is what counts. */
+/* Done in a cell, where checkpoints are made: what CRIU finds there counts. */
 static int check_criu(char *criu, struct err *e)
 {
 	struct cell cell;
@@ -348,7 +348,7 @@ static int check_criu(char *criu, struct err *e)
 	return status ? err_set(e, ERR_HOST, "criu check failed") : 0;
 }
 
-/* What a checkpoint of two threads takes, or why there is none. For the pid 1 of a cell. */
+/* How long a checkpoint of two threads takes, or why none can be made. For the pid 1 of a cell. */
 static int try_checkpoint(void *unused)
 {
 	struct ckpt_try t;
@@ -373,7 +373,7 @@ static int check_checkpoint(struct err *e)
 	return status ? err_set(e, ERR_HOST, "there are no checkpoints") : 0;
 }
 
-/* What --help, --version, --print-criu and the checks print. */
+/* Prints the output of --help, --version, --print-criu and the checks. */
 static int print(const struct config *c, struct err *e)
 {
 	cleanup_free char *criu = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* emulate.c: see emulate.h: instructions once decoded, the loop. */
+/* emulate.c: see emulate.h: keeps decoded instructions, and has the loop that executes them. */
 #include "insn/emulate_int.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static struct emulate_insn *insn_at(struct emulate *m, uint64_t pc)
 		return NULL;
 	if ((pc & (EMULATE_PAGE - 1)) + n <= EMULATE_PAGE) {
 		memcpy(code, p->data + (pc & (EMULATE_PAGE - 1)), n);
-	} else if (emulate_read(m, pc, code, n)) { /* there is no page after its own */
+	} else if (emulate_read(m, pc, code, n)) { /* the next page is missing */
 		n = EMULATE_PAGE - (pc & (EMULATE_PAGE - 1));
 		if (emulate_read(m, pc, code, n))
 			return NULL;

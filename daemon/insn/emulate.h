@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * emulate.h: what a function of a stopped process would return, without running it: its instructions are interpreted,
- * some 50 ns each, over the process's memory as it stands; what they write stays here. It knows the integer
- * instructions and plain copies through vector registers (Intel's manual, volume 2), and refuses the rest: then the
- * function has to be run. What it read is reported, since those words decide its value.
+ * some 50 ns each, over the process's memory as it is; what they write is only kept here. The integer instructions and
+ * plain copies through vector registers are known (Intel's manual, volume 2); others are refused: then the function
+ * must be run. All that was read is reported, since these words determine the value.
  */
 #ifndef FRED_INSN_EMULATE_H
 #define FRED_INSN_EMULATE_H
@@ -14,7 +14,7 @@
 
 #define EMULATE_PAGE 4096u
 #define EMULATE_ARGS 6
-#define EMULATE_STEPS 200000u /* instructions of one call */
+#define EMULATE_STEPS 200000u /* the most instructions of one call */
 
 enum emulate_end {
 	EMULATE_DONE = 0,
@@ -25,22 +25,25 @@ enum emulate_end {
 struct emulate_ops {
 	/* Reads the page at addr. 0, or -1: it cannot be read. */
 	int (*page)(void *ctx, uint64_t addr, uint8_t out[EMULATE_PAGE]);
-	/* The function has read these bytes, which are there, and not of its own stack. */
+	/* The function has read these bytes, which are mapped, and are not on its own stack. */
 	void (*has_read)(void *ctx, uint64_t addr, unsigned len);
 };
 
 struct emulate;
 
-/* NULL ops->has_read: not told. The caller frees with emulate_free, which takes NULL. */
+/* ops->has_read NULL: reads are not reported. The caller frees with emulate_free, which takes NULL. */
 struct emulate *emulate_new(const struct emulate_ops *ops);
 void emulate_free(struct emulate *m);
 
 /*
- * Forgets the memory that calls have seen and written: the process is in another state. ctx is for the ops, from now
- * on.
+ * Forgets the memory that earlier calls have read and written, for another state of the process. ctx is passed to the
+ * ops from now on.
  */
 void emulate_begin(struct emulate *m, void *ctx);
-/* Puts a string onto the calls' stack, which is where no process has memory. Its address; 0: it is too long. */
+/*
+ * Puts a string onto the stack of the calls, at addresses where no process has memory. Returns its address; 0: it is
+ * too long.
+ */
 uint64_t emulate_string(struct emulate *m, const char *s);
 /* Calls a function with these arguments. *result: rax, with EMULATE_DONE. */
 enum emulate_end emulate_call(struct emulate *m, uint64_t function, const uint64_t arg[EMULATE_ARGS], uint64_t *result);

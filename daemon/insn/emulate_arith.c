@@ -129,9 +129,9 @@ enum emulate_end emulate_do_shift(struct emulate *m, struct emulate_cpu *c, cons
 	EMULATE_TRY(emulate_get(m, c, &i->op[0], &a));
 	EMULATE_TRY(emulate_get(m, c, &i->op[1], &count));
 	n = (unsigned)(count & (bits == 64 ? 63 : 31));
-	if (!n) /* the flags, too, stay; the upper half of the register does not */
+	if (!n) /* the flags stay unchanged, too; but the upper half of the register is cleared */
 		return emulate_put(m, c, &i->op[0], a);
-	if (n >= bits) /* of 8 and 16 bits: what the flags are then is not needed by compilers */
+	if (n >= bits) /* only with 8 and 16 bits; compilers do not need the flags that it sets */
 		return EMULATE_REFUSED;
 	if (i->arg == EMULATE_SHL) {
 		r = a << n;
@@ -155,7 +155,7 @@ enum emulate_end emulate_do_imul(struct emulate *m, struct emulate_cpu *c, const
 	uint64_t a, b;
 	__int128 r;
 
-	if (i->op[1].kind == EMULATE_NONE) /* the one that writes two registers */
+	if (i->op[1].kind == EMULATE_NONE) /* the form that writes two registers */
 		return EMULATE_REFUSED;
 	EMULATE_TRY(emulate_get(m, c, &i->op[three ? 1 : 0], &a));
 	EMULATE_TRY(emulate_get(m, c, &i->op[three ? 2 : 1], &b));
@@ -165,7 +165,7 @@ enum emulate_end emulate_do_imul(struct emulate *m, struct emulate_cpu *c, const
 	return emulate_put(m, c, &i->op[0], (uint64_t)r);
 }
 
-/* arg: signed. Of 32 and 64 bits. */
+/* arg: signed. Only for 32 and 64 bits. */
 enum emulate_end emulate_do_div(struct emulate *m, struct emulate_cpu *c, const struct emulate_insn *i)
 {
 	struct emulate_operand to = {.kind = EMULATE_REG, .reg = RAX, .bits = i->op[0].bits};
@@ -180,7 +180,7 @@ enum emulate_end emulate_do_div(struct emulate *m, struct emulate_cpu *c, const 
 	if (i->arg) {
 		__int128 a = bits == 64 ? (__int128)n : (__int128)(int64_t)n, b = (int64_t)emulate_extend(by, bits), q;
 
-		if (b == -1) /* may overflow, even here */
+		if (b == -1) /* the division below might overflow, too */
 			return EMULATE_REFUSED;
 		q = a / b;
 		if (q != (int64_t)emulate_extend((uint64_t)q, bits))

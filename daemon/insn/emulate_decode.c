@@ -83,7 +83,7 @@ static const struct {
 	{ZYDIS_MNEMONIC_XORPD, emulate_do_vector_zero, 0},
 };
 
-/* false: a register that is not kept here. */
+/* false: this register is not kept. */
 static bool decode_register(ZydisRegister reg, struct emulate_operand *o)
 {
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
@@ -140,7 +140,10 @@ static bool decode_operand(const ZydisDecodedOperand *from, struct emulate_opera
 	}
 }
 
-/* Prefixes that lock or repeat, and addresses of 32 bits, are not for here; rep ret and bnd jumps mean nothing more. */
+/*
+ * Are there no prefixes that lock or repeat, and no addresses of 32 bits? (In rep ret and bnd jumps the prefix has no
+ * effect.)
+ */
 static bool is_plain(const ZydisDecodedInstruction *in)
 {
 	return in->address_width == 64 && !(in->attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_REP |

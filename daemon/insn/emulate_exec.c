@@ -123,7 +123,7 @@ enum emulate_end emulate_do_leave(struct emulate *m, struct emulate_cpu *c, cons
 	return pop(m, c, &c->reg[RBP]);
 }
 
-/* Of an immediate operand, the distance from the next instruction. */
+/* Where a call or jump leads. An immediate operand is the distance from the next instruction. */
 static enum emulate_end target_of(struct emulate *m, struct emulate_cpu *c, const struct emulate_insn *i, uint64_t *to)
 {
 	EMULATE_TRY(emulate_get(m, c, &i->op[0], to));
@@ -164,8 +164,10 @@ enum emulate_end emulate_do_ret(struct emulate *m, struct emulate_cpu *c, const 
 
 /* ---- vector registers ---- */
 
-/* 16 bytes, or those of the operand in memory, or of a general register; arg: of two vector registers, so many bytes
- * are copied, the rest of the first one becomes 0 (or stays: arg + 1, as movsd has it). */
+/*
+ * Copies 16 bytes, or as many as the operand in memory or the general register has. arg: if both operands are vector
+ * registers, this many bytes are copied, and the rest of the first one becomes 0 (or stays: arg + 1, for movsd).
+ */
 enum emulate_end emulate_do_vector_move(struct emulate *m, struct emulate_cpu *c, const struct emulate_insn *i)
 {
 	const struct emulate_operand *to = &i->op[0], *from = &i->op[1];
@@ -197,7 +199,7 @@ enum emulate_end emulate_do_vector_move(struct emulate *m, struct emulate_cpu *c
 	return emulate_put(m, c, to, (uint64_t)v);
 }
 
-/* A register with itself: 0. */
+/* A register combined with itself: it becomes 0. */
 enum emulate_end emulate_do_vector_zero(struct emulate *m, struct emulate_cpu *c, const struct emulate_insn *i)
 {
 	(void)m;

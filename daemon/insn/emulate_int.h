@@ -11,13 +11,13 @@
 #define EMULATE_OPERANDS 3
 #define EMULATE_NO_REG 0xff
 #define EMULATE_RIP 0xfe /* as a base */
-#define EMULATE_XMM 16 /* registers from here on are vector ones */
+#define EMULATE_XMM 16 /* vector registers have numbers from here on */
 
 enum emulate_kind { EMULATE_NONE = 0, EMULATE_REG, EMULATE_MEM, EMULATE_IMM };
 
 struct emulate_operand {
 	uint8_t kind, reg, base, index, scale;
-	bool high; /* the second byte of a register */
+	bool high; /* it is the second byte of a register */
 	bool fs;
 	uint16_t bits;
 	int64_t value; /* displacement, or the number */
@@ -25,13 +25,13 @@ struct emulate_operand {
 
 struct emulate_insn;
 struct emulate_cpu;
-/* Executes one instruction; cpu->rip is the next one already. */
+/* Executes one instruction; cpu->rip is already that of the next one. */
 typedef enum emulate_end emulate_fn(struct emulate *m, struct emulate_cpu *c, const struct emulate_insn *i);
 
 struct emulate_insn {
 	uint64_t pc; /* 0: an empty place of the table */
 	uint8_t bytes[15], len;
-	unsigned arg; /* the function's: condition, operation */
+	unsigned arg; /* for the function: a condition or an operation */
 	emulate_fn *run; /* NULL: not known here */
 	struct emulate_operand op[EMULATE_OPERANDS];
 };
@@ -43,13 +43,13 @@ struct emulate_cpu {
 	bool cf, pf, zf, sf, of;
 };
 
-#define EMULATE_PAGES 512u /* a power of two; a call that needs nearly as many is refused */
+#define EMULATE_PAGES 512u /* a power of two; a call that needs nearly as many pages is refused */
 /* Addresses that are not canonical (Intel's manual, volume 1, 3.3.7.1): nothing is mapped there. */
 #define EMULATE_STACK_HI 0x00f0000000000000ull
 #define EMULATE_STACK_SIZE (1u << 20)
 
 struct emulate_page {
-	uint64_t addr; /* of an empty place of the table: 0 */
+	uint64_t addr; /* 0 for an empty place of the table */
 	uint8_t data[EMULATE_PAGE];
 };
 
@@ -65,10 +65,10 @@ struct emulate {
 	struct emulate_insn *insn; /* by address; one that has no room takes another's place */
 };
 
-/* Memory, as the function sees it. 0 or -1: not mapped. */
+/* Reads memory as the function sees it. 0 or -1: not mapped. */
 int emulate_load(struct emulate *m, uint64_t addr, void *out, unsigned len);
 int emulate_store(struct emulate *m, uint64_t addr, const void *from, unsigned len);
-/* The page of an address, as it is for the function; NULL: not mapped. */
+/* The page of an address as the function sees it; NULL: not mapped. */
 struct emulate_page *emulate_page_at(struct emulate *m, uint64_t addr);
 
 /* Operands: an address, a value of up to 64 bits, and a value to be written. */
@@ -109,7 +109,7 @@ emulate_fn emulate_do_vector_move;
 emulate_fn emulate_do_vector_zero;
 emulate_fn emulate_do_xchg;
 
-/* Fills i (but for pc and bytes) from code. i->run stays NULL for what is not known. */
+/* Fills i, except pc and bytes, from code. If the instruction is not known, i->run stays NULL. */
 void emulate_decode(struct emulate_insn *i, const uint8_t *code, size_t n);
 
 static inline uint64_t emulate_mask(unsigned bits)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define STACK_PROTECTOR 0x28 /* in thread-local memory: any number serves */
+#define STACK_PROTECTOR 0x28 /* in thread-local memory: any number will do */
 
 static bool is_stack(uint64_t addr)
 {

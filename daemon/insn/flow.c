@@ -108,7 +108,7 @@ static void see_memory(const struct decoded *d, struct insn_flow *f)
 	}
 }
 
-/* The operands as they stand; false: there is one that is not followed. */
+/* Takes the operands in their order; false: one of them cannot be followed. */
 static bool take_operands(const struct decoded *d, struct insn_flow *f)
 {
 	struct flow_loc l;
@@ -146,7 +146,7 @@ static bool is_legacy(const struct decoded *d)
 	return d->in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
 }
 
-/* SSE's two operands, as AVX's three. */
+/* SSE has two operands where AVX has three: the first is a source, too. */
 static void dst_is_source(struct insn_flow *f)
 {
 	f->src[1] = f->src[0];
@@ -201,7 +201,7 @@ static bool is_string(enum flow_op op)
 	return op == FLOW_STRING_COPY || op == FLOW_STRING_FILL;
 }
 
-/* Registers that do not stand in the text. */
+/* Takes the registers that are not in the text. */
 static void take_hidden(const struct decoded *d, struct insn_flow *f)
 {
 	unsigned width = d->in.operand_width / 8;
@@ -232,7 +232,7 @@ static bool is_branch_on_rcx(const struct decoded *d)
 	       d->in.mnemonic == ZYDIS_MNEMONIC_LOOP;
 }
 
-/* Bytes of the vector register that a conversion reads. */
+/* How many bytes of the vector register a conversion reads. */
 static uint8_t converted(const struct decoded *d)
 {
 	switch (d->in.mnemonic) {
@@ -334,7 +334,7 @@ static void arrange_bit_test(const struct decoded *d, struct insn_flow *f)
 {
 	f->imm &= f->dst.len * 8u - 1;
 	f->keeps_dst = d->in.mnemonic == ZYDIS_MNEMONIC_BT;
-	if (f->dst.where == FLOW_MEMORY && !f->has_imm) /* a bit of a longer string */
+	if (f->dst.where == FLOW_MEMORY && !f->has_imm) /* a bit of a string that is longer than the operand */
 		f->op = FLOW_UNKNOWN;
 }
 
@@ -354,7 +354,7 @@ static void arrange_source(const struct decoded *d, struct insn_flow *f)
 	f->dst = (struct flow_loc){0};
 }
 
-/* Of a vector with itself: is the result the same whatever the vector is? */
+/* If both operands are the same vector: is the result the same for any vector? */
 static bool is_same_for_all(ZydisMnemonic m)
 {
 	static const ZydisMnemonic of_itself[] = {
@@ -390,7 +390,7 @@ static void arrange_two_vectors(const struct decoded *d, struct insn_flow *f)
 	f->zero = f->same && is_same_for_all(d->in.mnemonic);
 }
 
-/* Of one register, or of two. */
+/* Elements of one register, or of two. */
 static void arrange_permute(const struct decoded *d, struct insn_flow *f)
 {
 	bool two = f->wide == FLOW_TWO_AND_TWO || f->wide == FLOW_BLEND || f->wide == FLOW_HALVES;
@@ -398,7 +398,7 @@ static void arrange_permute(const struct decoded *d, struct insn_flow *f)
 	if (two)
 		arrange_two_vectors(d, f);
 	else if (f->nsrc != 1 || (f->wide != FLOW_EVEN && f->wide != FLOW_ODD && !f->has_imm))
-		f->op = FLOW_UNKNOWN; /* by what a register has */
+		f->op = FLOW_UNKNOWN; /* it depends on what a register contains */
 }
 
 static void arrange_shuffle(const struct decoded *d, struct insn_flow *f)
@@ -466,7 +466,7 @@ static void arrange_compare(const struct decoded *d, struct insn_flow *f)
 
 static void arrange_convert(const struct decoded *d, struct insn_flow *f)
 {
-	if (f->nsrc == 2) /* AVX: the rest is the first one's */
+	if (f->nsrc == 2) /* AVX: the other bytes are those of the first source */
 		f->src[0] = f->src[1];
 	f->nsrc = 1;
 	if (f->src[0].where == FLOW_VECTOR)
@@ -480,7 +480,7 @@ static void arrange_move(const struct decoded *d, struct insn_flow *f)
 		f->src[0].len = 8;
 }
 
-/* NULL: they stay as they are written. */
+/* NULL: the operands stay as they are written. */
 static void (*const arranges[FLOW_OPS])(const struct decoded *d, struct insn_flow *f) = {
 	[FLOW_MOVE] = arrange_move,
 	[FLOW_ADDRESS] = arrange_address,

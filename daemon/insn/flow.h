@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow.h: what one instruction of x86-64 does with the bits of its operands, as far as it is needed to follow which of
- * them were never written: which operand becomes which, bit by bit where that is simple. Of instructions that are not
- * known here, the results count as written.
+ * flow.h: what one x86-64 instruction does with the bits of its operands, as far as this is needed to follow which of
+ * them were never written: which bits of the result depend on which bits of the operands, if that is simple. The
+ * results of instructions that are not known here count as written.
  */
 #ifndef FRED_INSN_FLOW_H
 #define FRED_INSN_FLOW_H
@@ -10,11 +10,11 @@
 #include "insn/insn.h"
 
 /*
- * Operations whose operands are arranged alike stand together: the tables by operation (flow.c, unwritten/unwritten.c)
- * name the first and the last of them.
+ * Operations with the same arrangement of operands are next to each other: the tables by operation (flow.c,
+ * unwritten/unwritten.c) name the first and the last of a group.
  */
 enum flow_op {
-	FLOW_NOTHING = 0, /* it writes nothing that is followed */
+	FLOW_NOTHING = 0, /* writes nothing that is followed */
 	FLOW_UNKNOWN, /* its results count as written */
 	FLOW_MOVE, /* dst = src[0], extended with zeros */
 	FLOW_SIGN_EXTEND,
@@ -37,7 +37,7 @@ enum flow_op {
 	FLOW_SELECT, /* dst from bits of src[0] that src[1] or imm selects: pext, bextr */
 	FLOW_LOWEST, /* dst from src[0], from its lowest bit up: blsr, blsi, blsmsk */
 	FLOW_AND_NOT, /* andn */
-	FLOW_DOUBLE_SHIFT, /* shld, shrd: of dst, bits of src[0] come in, by imm or by src[1] */
+	FLOW_DOUBLE_SHIFT, /* shld, shrd of dst: bits of src[0] are shifted in; by imm or by src[1] */
 	FLOW_COMPARE_EXCHANGE,
 	FLOW_SWAP_BYTES,
 	FLOW_MOVE_SWAPPED, /* movbe */
@@ -50,11 +50,11 @@ enum flow_op {
 	FLOW_EXCHANGE,
 	FLOW_EXCHANGE_ADD,
 	FLOW_SPREAD_SIGN, /* cdq: rdx from the sign of rax */
-	FLOW_BRANCH, /* by flags or by src[0] */
+	FLOW_BRANCH, /* depends on flags or on src[0] */
 	FLOW_PUSH,
 	FLOW_POP,
 	FLOW_LEAVE,
-	FLOW_CALL, /* src[0]: where to, if that is a register or in memory */
+	FLOW_CALL, /* src[0]: the target, if it is in a register or in memory */
 	FLOW_JUMP,
 	FLOW_RETURN,
 	FLOW_STRING_COPY, /* movs */
@@ -63,7 +63,7 @@ enum flow_op {
 	FLOW_VECTOR_AND,
 	FLOW_VECTOR_OR,
 	FLOW_VECTOR_LANES, /* each element from those of the sources at the same place */
-	FLOW_VECTOR_SCALAR, /* element 0 so, the others are those of src[0] */
+	FLOW_VECTOR_SCALAR, /* the same for element 0; the others are those of src[0] */
 	FLOW_VECTOR_INSERT, /* element imm of dst = src[1], the others are src[0]'s */
 	FLOW_VECTOR_LOW, /* elements of src[0] and src[1] in turn, from the low halves of 16 bytes each */
 	FLOW_VECTOR_HIGH,
@@ -72,7 +72,7 @@ enum flow_op {
 	FLOW_VECTOR_ALIGN, /* palignr */
 	FLOW_VECTOR_LOW_LANES, /* each element from the low halves of those of the sources: pmuludq */
 	FLOW_VECTOR_BYTES, /* pshufb: bytes of src[0], by src[1] */
-	FLOW_VECTOR_MIX, /* all from all, of 16 bytes each: mpsadbw, aesenc */
+	FLOW_VECTOR_MIX, /* all bytes from all others, in each 16 bytes: mpsadbw, aesenc */
 	FLOW_VECTOR_PERMUTE, /* elements of src[0] or src[1], by imm: `wide` is an enum flow_permute */
 	FLOW_VECTOR_SHIFT_BY, /* elements of src[0], by the number that src[1] has */
 	/* of one vector, src[0], up to FLOW_VECTOR_BROADCAST */
@@ -86,7 +86,7 @@ enum flow_op {
 	FLOW_VECTOR_BYTES_RIGHT,
 	FLOW_VECTOR_EXTEND, /* pmovzx, pmovsx: dst's elements, each from one of `element` bytes */
 	FLOW_VECTOR_SIGNS, /* dst, a number: the highest bit of each element */
-	FLOW_VECTOR_CONVERT, /* dst's `element` bytes from all of src[0] */
+	FLOW_VECTOR_CONVERT, /* `element` bytes of dst from all of src[0] */
 	FLOW_VECTOR_EXTRACT, /* dst = element imm of src[0] */
 	FLOW_VECTOR_SHUFFLE, /* pshufd */
 	FLOW_VECTOR_BROADCAST,

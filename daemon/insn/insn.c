@@ -37,7 +37,7 @@ const char *insn_reg_name(unsigned reg)
 
 /* ---- operands ---- */
 
-/* The place of a register; false: values are not followed in this register. */
+/* Where a register is; false: values are not followed in this register. */
 static bool of_register(ZydisRegister reg, struct insn_loc *l)
 {
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
@@ -87,7 +87,7 @@ static bool is_push(const struct decoded *d)
 	return d->in.mnemonic == ZYDIS_MNEMONIC_PUSH || d->in.mnemonic == ZYDIS_MNEMONIC_CALL;
 }
 
-/* The place of an operand; false: it is a constant, or a place that is not followed. */
+/* Where an operand is; false: it is a constant, or in a place that is not followed. */
 static bool place_of(const struct insn *i, const struct decoded *d, unsigned k, struct insn_loc *l)
 {
 	const ZydisDecodedOperand *o = &d->op[k];
@@ -184,7 +184,7 @@ static void copied_from(struct insn_origin *o, enum insn_effect effect, const st
 	o->n = 1;
 }
 
-/* Of movs, stos and lods. 1: the instruction is another one, or does not write l. */
+/* For movs, stos and lods. 1: it is another instruction, or does not write l. */
 static int origin_of_string(const struct insn *i, const struct decoded *d, const struct insn_loc *l,
 			    struct insn_origin *o)
 {
@@ -272,7 +272,7 @@ static bool condition_holds(const struct decoded *d, uint64_t f)
 	}
 }
 
-/* Does operand k write to l? *part: what it writes of l; *at: the offset of that in the operand. */
+/* Does operand k write to l? *part: what it writes of l; *at: where in the operand this begins. */
 static bool concerns(const struct insn *i, const struct decoded *d, unsigned k, const struct insn_loc *l,
 		     struct insn_loc *part, unsigned *at)
 {
@@ -290,7 +290,7 @@ static bool concerns(const struct insn *i, const struct decoded *d, unsigned k, 
 	if (p.reg != l->reg)
 		return false;
 	end = p.off + p.len;
-	if (p.reg < INSN_XMM0 && p.len == 4) /* the upper half becomes 0 */
+	if (p.reg < INSN_XMM0 && p.len == 4) /* the upper half of the register becomes 0 */
 		end = 8;
 	lo = l->off > p.off ? l->off : p.off;
 	hi = l->off + l->len < end ? l->off + l->len : end;
@@ -303,10 +303,10 @@ static bool concerns(const struct insn *i, const struct decoded *d, unsigned k, 
 	return true;
 }
 
-/* The bytes of a source that become those at `at` of the destination. */
+/* Narrows a source to the bytes that become those at `at` of the destination. */
 static void shifted(struct insn_loc *from, unsigned at, unsigned len)
 {
-	if (at >= from->len) { /* an extension: the whole source decides these bytes */
+	if (at >= from->len) { /* it was extended: these bytes depend on the whole source */
 		return;
 	}
 	if (from->where == INSN_IN_MEM)
@@ -343,7 +343,7 @@ static bool same_operands(const struct decoded *d, unsigned a, unsigned b)
 	       d->op[a].reg.value == d->op[b].reg.value;
 }
 
-/* xor r, r and the like. */
+/* Is it xor r, r or the like? */
 static bool is_zeroing(const struct decoded *d)
 {
 	unsigned last = d->in.operand_count_visible;
@@ -367,7 +367,7 @@ static bool is_zeroing(const struct decoded *d)
 	}
 }
 
-/* 1: it is no special case. k: the operand that is written, from its byte `at` on. */
+/* 1: it is not a special case. k: the operand that is written, from its byte `at` on. */
 static int special(const struct insn *i, const struct decoded *d, unsigned k, unsigned at, struct insn_origin *o)
 {
 	unsigned len = o->what.len;
@@ -504,7 +504,7 @@ static void origin_in(const struct insn *i, const struct decoded *d, unsigned k,
 		o->effect = INSN_SETS;
 		return;
 	}
-	/* an operand that is read twice is one */
+	/* an operand that is read twice counts once */
 	for (unsigned a = 0; a < o->n; a++) {
 		bool twice = false;
 

@@ -8,7 +8,7 @@
 
 #define CALLEE_SAVED (1u << INSN_RBX | 1u << INSN_RBP | 0xf000u) /* System V ABI */
 
-/* Its bit; 0: a register that is not followed. *whole: a write leaves nothing of what was in it. */
+/* The bit of a register; 0: it is not followed. *whole: a write replaces its whole contents. */
 static uint64_t bit_of(ZydisRegister reg, bool *whole)
 {
 	ZydisRegister largest = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
@@ -58,7 +58,7 @@ static void see(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o,
 	r->writes |= writes ? bit : 0;
 }
 
-/* xor r, r and the like read nothing. */
+/* Is it xor r, r or the like, which reads nothing? */
 static bool is_zeroing(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *op)
 {
 	unsigned n = in->operand_count_visible;

@@ -37,7 +37,7 @@ static void string_operand(const ZydisDecodedOperand *o, struct insn_shape *s)
 	s->writes_rdi |= o->mem.base == ZYDIS_REGISTER_RDI && writes(o);
 }
 
-/* Masks that are no opmask registers: of maskmov. */
+/* Is the mask in a vector register (maskmov), and not an opmask? */
 static bool has_vector_mask(const struct decoded *d)
 {
 	switch (d->in.mnemonic) {
@@ -67,7 +67,7 @@ static bool has_vector_register(const struct decoded *d)
 	return false;
 }
 
-/* As many elements as there are of the wider of data and indices. */
+/* There are as many elements as fit for the wider of data and indices. */
 static void gather(const struct decoded *d, const ZydisDecodedOperand *o, struct insn_shape *s)
 {
 	bool evex = d->in.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;

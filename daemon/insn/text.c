@@ -6,7 +6,7 @@
 
 #include "insn/insn.h"
 
-/* Numbers as GDB has them: in lower case, and without zeros in front. */
+/* Prints numbers as GDB does: in lower case, without leading zeros. */
 static bool as_gdb(ZydisFormatter *f)
 {
 	static const ZydisFormatterProperty paddings[] = {
