@@ -10,14 +10,16 @@
 #include "rlog/heap.h"
 #include "trace/trace.h"
 
-#define GRAIN 8 /* bytes of the program for one of the map */
-#define CHUNK (1ull << 20) /* of the program's memory */
+#define GRAIN 8 /* how many bytes of the program one byte of the map is for */
+#define CHUNK (1ull << 20) /* how much of the program's memory a chunk of the map is for */
 #define LO BLOCKS_LO
 #define HI BLOCKS_HI
 #define CHUNKS ((HI - LO) / CHUNK)
 #define MAP_BYTES (CHUNKS * sizeof(uint8_t *))
 
-/* A byte of the map: so many of the 8 bytes may be accessed, from the first on; or FREED: none, any more. */
+/*
+ * A byte of the map says how many of the 8 bytes may be accessed, counted from the first one; or FREED: none, any more.
+ */
 #define FREED 0x80
 
 void blocks_init(struct blocks *b)
@@ -63,7 +65,7 @@ static uint8_t *place(struct blocks *b, uint64_t addr)
 	return &(*c)[(addr - LO) % CHUNK / GRAIN];
 }
 
-/* Of [at, at + len), at a multiple of 8, nothing else begins in the last 8 bytes. */
+/* Makes [at, at + len) accessible. `at` is a multiple of 8, and no other block begins in the last 8 bytes. */
 static void allow(struct blocks *b, uint64_t at, uint64_t len)
 {
 	for (; len >= GRAIN; at += GRAIN, len -= GRAIN)
@@ -116,7 +118,7 @@ uint64_t blocks_shadow_bytes(const struct blocks *b)
 	return b->chunks * (CHUNK / GRAIN);
 }
 
-/* false: it is all 0. */
+/* false: all bytes are 0. */
 static bool fill(uint8_t *to, const uint8_t *from)
 {
 	bool any = false;
@@ -167,7 +169,7 @@ struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr)
 	for (struct heap_piece *p = NULL; (p = table_next(&b->pieces, p));) {
 		uint64_t d = p->state != BLOCK_NONE ? distance(p, addr) : NEAR + 1;
 
-		/* after one that is allocated rather than in front of another, or of one that was freed */
+		/* of two that are equally near, an allocated one is better */
 		if (d <= NEAR && (!best || d < distance(best, addr) ||
 				  (d == distance(best, addr) && p->state == BLOCK_LIVE && best->state != BLOCK_LIVE)))
 			best = p;
@@ -217,11 +219,11 @@ void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at)
 		p->family = family;
 }
 
-/* ---- what the process has ---- */
+/* ---- reading the process's heap ---- */
 
 static const struct moment unknown;
 
-/* The block after this header, as it is in memory. */
+/* Adds the block behind this header as it is in memory. */
 static void see(struct blocks *b, uint64_t at, const struct heap_block *h)
 {
 	struct heap_piece *p = blocks_at(b, at);
@@ -232,7 +234,7 @@ static void see(struct blocks *b, uint64_t at, const struct heap_block *h)
 		blocks_free(b, p, &unknown);
 }
 
-/* Is a part of this block what the program was given, by memalign? Then the header says nothing of it. */
+/* Did memalign give the program a part of this block? Then the header says nothing about that part. */
 static bool is_aligned(const struct blocks *b, uint64_t at, uint64_t len)
 {
 	for (uint64_t q = at + sizeof(struct heap_block); q < at + len && q < at + 2 * 4096; q += 16) {
@@ -244,7 +246,7 @@ static bool is_aligned(const struct blocks *b, uint64_t at, uint64_t len)
 	return false;
 }
 
-/* Up to the first header that is none: memory that has not been given out yet is 0, or not there. */
+/* Reads blocks up to the first place without a header: memory that was not given out yet is 0, or not mapped. */
 static void read_arena(struct blocks *b, pid_t pid, uint64_t at)
 {
 	struct heap_block h;
@@ -264,7 +266,7 @@ void blocks_read(struct blocks *b, pid_t pid)
 {
 	struct heap_block first;
 
-	/* an arena that is not there has no header */
+	/* an arena that does not exist has no header */
 	read_arena(b, pid, LO + HEAP_FIRST);
 	read_arena(b, pid, SHIM_HEAP_ADDR + HEAP_FIRST);
 	for (uint64_t i = 1; i < RLOG_MAX_THREADS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * blocks.h: the heap as the program sees it: which bytes of the recorder's arenas (rlog/heap.h) belong to an allocated
- * block (as many as were asked for), and what is known of each block.
+ * block (as many as were asked for), and what is known about each block.
  */
 #ifndef FRED_INSTRUMENT_BLOCKS_H
 #define FRED_INSTRUMENT_BLOCKS_H
@@ -21,7 +21,7 @@ enum block_state { BLOCK_NONE = 0, BLOCK_LIVE, BLOCK_FREED };
 struct heap_piece {
 	uint64_t at, len;
 	enum block_state state;
-	bool reached; /* leaks.c */
+	bool reached; /* used by leaks.c */
 	uint8_t family; /* for the consumer: which function allocated it; 0 at first */
 	struct moment made, freed;
 };
@@ -35,7 +35,7 @@ struct blocks {
 	} * chunk; /* the pieces of the map that exist */
 	size_t chunks;
 	uint64_t reused; /* blocks that were added where a freed one had been */
-	bool above; /* some of them are not in the part that filters know (REPORT_HEAP_PART) */
+	bool above; /* some blocks are not in the part of the arenas that filters know (REPORT_HEAP_PART) */
 };
 
 /* Where the arenas are: [BLOCKS_LO, BLOCKS_HI). */
@@ -63,18 +63,18 @@ struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr);
 void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct moment *made);
 void blocks_free(struct blocks *b, struct heap_piece *p, const struct moment *freed);
 void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len);
-/* The block now begins at `at`, inside its memory; its end is where it was. */
+/* The block now begins at `at`, inside its memory; its end is unchanged. */
 void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at);
 
 /*
- * What the arenas of a stopped process hold becomes what is known: blocks that are not known yet are added, and those
- * that are allocated no more are freed, without a place.
+ * Brings what is known up to date with the arenas of a stopped process: blocks that are missing are added, and those
+ * that are no longer allocated are freed, without a place.
  */
 void blocks_read(struct blocks *b, pid_t pid);
 
 /*
- * Writes a shadow of the heap (rlog/report.h) to this address in a stopped process, where all bytes are 0; at most so
- * many bytes. Not possible if b->above.
+ * Writes a shadow of the heap (rlog/report.h) to this address in a stopped process, where all bytes are 0. Not possible
+ * if b->above.
  */
 int blocks_write_shadow(const struct blocks *b, pid_t pid, uint64_t at, struct err *e);
 uint64_t blocks_shadow_bytes(const struct blocks *b);

@@ -26,13 +26,13 @@ static void fini(struct code_mappings *l)
 	*l = (struct code_mappings){0};
 }
 
-/* Anonymous memory with code has been written, and may become writable again for a while. */
+/* Can its code change? Anonymous memory with code was written once, and may become writable again. */
 static bool changes(const struct mapping *v)
 {
 	return v->write || v->shared || !v->inode;
 }
 
-/* Adjacent parts of a mapping are one here: the kernel joins and splits them by their rights. */
+/* Adds a mapping. Adjacent parts of one mapping are joined, since the kernel joins and splits them by their rights. */
 static void see(struct code_mappings *l, const struct mapping *v)
 {
 	struct code_mapping *m = l->n ? &l->v[l->n - 1] : NULL;
@@ -64,7 +64,10 @@ static void use(struct code_mapping *m, uint64_t lo, uint64_t hi)
 	m->used_hi = m->used_hi > hi ? m->used_hi : hi;
 }
 
-/* Carries over what is known of mappings that are still there; the others where code was met go to c->gone. Any? */
+/*
+ * Keeps what is known about mappings that still exist; others, if instructions were met there, go to c->gone. Are there
+ * any?
+ */
 static int compare(struct code *c, struct code_mappings *now)
 {
 	size_t at = 0;

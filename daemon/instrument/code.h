@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code.h: which code a process has mapped, and had before: a library that is unloaded leaves its addresses to another
- * one, so an address alone does not say which instruction is meant. Code is where instructions were met: a mapping's
- * rights do not say it, for a copy may not execute the program's code (visibility/program_code.h).
+ * code.h: which code a process has mapped, now and earlier: after a library is unloaded, another one may get its
+ * addresses, so an address alone does not identify an instruction. A mapping counts as code if instructions were met
+ * there; its rights do not show it, as a copy may not execute the program's code (visibility/program_code.h).
  */
 #ifndef FRED_INSTRUMENT_CODE_H
 #define FRED_INSTRUMENT_CODE_H
@@ -18,7 +18,7 @@
 struct code_mapping {
 	uint64_t lo, hi, offset, inode;
 	uint64_t used_lo, used_hi; /* instructions were met in [used_lo, used_hi); 0: none */
-	uint32_t from, until; /* it was there in the states of the code [from, until); until 0: it still is */
+	uint32_t from, until; /* it existed in the states [from, until) of the code; until 0: it still exists */
 	bool changes; /* its code may change without a system call: it is writable, shared or anonymous */
 	char *path;
 };
@@ -31,7 +31,7 @@ struct code_mappings {
 struct code {
 	struct code_mappings now_there; /* by address */
 	struct code_mappings gone; /* unmapped; only those in which instructions were met */
-	uint32_t now; /* the state's number: goes up when some of the code has gone */
+	uint32_t now; /* the number of the present state: incremented when some code has gone */
 };
 
 /* Reads what is mapped now; *c is zeroed at first. Has some of the code that was there gone? 0 or 1, -1: e is set. */

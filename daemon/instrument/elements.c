@@ -10,7 +10,7 @@ void elements_put(struct elements *v, enum replay_report_vector which, const voi
 	v->known[which] = true;
 }
 
-/* Is the element accessed, by an opmask or by the sign in a vector? */
+/* Is the element accessed? An opmask or the sign of an element in a vector says so. */
 static bool is_selected(const struct elements *v, const struct insn_shape *s, uint64_t opmask, unsigned k)
 {
 	if (s->masked)

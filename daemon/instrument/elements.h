@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elements.h: which elements a gather, a scatter or a masked move accesses: an entry of kind REPORT_VECTOR
- * (rlog/report.h) for each vector register that says so comes in front of the access.
+ * elements.h: finds out which elements a gather, a scatter or a masked move accesses. For each vector register that
+ * determines this, an entry of kind REPORT_VECTOR (rlog/report.h) comes before the access.
  */
 #ifndef FRED_ELEMENTS_H
 #define FRED_ELEMENTS_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define ELEMENTS_BYTES 64
-#define ELEMENTS_MAX 64 /* of an access, at most */
+#define ELEMENTS_MAX 64 /* the most elements of an access */
 
 struct elements {
 	uint8_t bytes[REPORT_VECTOR_FIRST][ELEMENTS_BYTES];
@@ -23,8 +23,9 @@ struct elements {
 /* which: INDEX or MASK; bytes: ELEMENTS_BYTES */
 void elements_put(struct elements *v, enum replay_report_vector which, const void *bytes);
 /*
- * The addresses of the elements that an instruction of this shape accesses, and how many they are; -1: it is not known.
- * opmask: the mask register, if the shape is masked. base: the operand without the indices. The vectors are used up.
+ * The addresses of the elements that an instruction of this shape accesses, and how many there are; -1: not known.
+ * opmask: the mask register, if the shape is masked. base: the operand's address without the indices. Afterwards the
+ * vectors are forgotten.
  */
 int elements_of(struct elements *v, const struct insn_shape *s, uint64_t opmask, uint64_t base,
 		uint64_t at[ELEMENTS_MAX]);

@@ -53,7 +53,7 @@ static bool get(pid_t pid, uint64_t addr, void *out, size_t n)
 	return !trace_read(pid, addr, out, n, &ignored);
 }
 
-/* The dynamic linker has relocated some of these in place. */
+/* An address from the dynamic table; the dynamic linker has relocated some of these in place. */
 static uint64_t relocated(uint64_t base, uint64_t v)
 {
 	return v < base ? base + v : v;
@@ -100,7 +100,7 @@ static bool read_dynamic(pid_t pid, uint64_t at, uint64_t bias, struct dynamic *
 	return false;
 }
 
-/* *bias: what is added to addresses of the file. */
+/* *bias: the difference between addresses in memory and in the file. */
 static bool find_dynamic(pid_t pid, uint64_t base, uint64_t *bias, struct dynamic *d)
 {
 	uint64_t dynamic = 0, first = UINT64_MAX;
@@ -124,7 +124,7 @@ static bool find_dynamic(pid_t pid, uint64_t base, uint64_t *bias, struct dynami
 	return read_dynamic(pid, *bias + dynamic, *bias, d);
 }
 
-/* 1 + its index in `names`, 0: none of them. */
+/* 1 + the symbol's index in `names`; 0: it is not among them. */
 static uint32_t name_of(const struct imports *m, pid_t pid, const struct dynamic *d, const Elf64_Sym *s)
 {
 	char name[NAME_MAX_BYTES] = "";
@@ -140,7 +140,9 @@ static uint32_t name_of(const struct imports *m, pid_t pid, const struct dynamic
 	return 0;
 }
 
-/* Its functions of which the processor decides the implementation: a word for such a one names the function that does.
+/*
+ * The file's functions whose implementation depends on the processor: a relocation for such a function names the one
+ * that chooses.
  */
 struct chosen {
 	uint64_t decides;
@@ -152,7 +154,7 @@ struct choices {
 	size_t n;
 };
 
-/* The table of symbols has no length; the names, which follow it where it ends, do. */
+/* The symbol table has no length, but the names follow right after its end. */
 static void read_choices(const struct imports *m, pid_t pid, const struct dynamic *d, struct choices *c)
 {
 	size_t n = d->strtab > d->symtab ? (d->strtab - d->symtab) / sizeof(Elf64_Sym) : 0;
@@ -212,7 +214,7 @@ static void read_relocations(struct imports *m, pid_t pid, const struct dynamic 
 
 /* ---- files ---- */
 
-/* The file in whose mappings addr is; its beginning and end. */
+/* The file to whose mappings addr belongs; where these begin and end. */
 static bool extent(pid_t pid, uint64_t addr, struct imports_file *f)
 {
 	cleanup_maps struct maps maps = {0};
@@ -312,11 +314,11 @@ int imports_find(struct imports *m, pid_t pid, uint64_t slot)
 
 #define CODE_BYTES 12
 
-/* jmp or call by a word at a fixed distance: its address; 0: it is none. */
+/* If it is a jmp or call by a word at a fixed distance: the word's address; else 0. */
 static uint64_t slot_of(const uint8_t *code, uint64_t pc, uint8_t modrm)
 {
 	int32_t distance;
-	unsigned at = code[0] == 0xf2; /* bnd */
+	unsigned at = code[0] == 0xf2; /* the bnd prefix */
 
 	if (code[at] != 0xff || code[at + 1] != modrm)
 		return 0;

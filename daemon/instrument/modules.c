@@ -156,7 +156,7 @@ struct code_file *modules_at(struct code_files *m, pid_t pid, uint64_t addr)
 
 /* ---- lines ---- */
 
-/* Units are gone through: not all compilers list their addresses (.debug_aranges). */
+/* All units are tried, since not all compilers list their addresses (.debug_aranges). */
 Dwarf_Die *module_unit(struct code_file *m, uint64_t pc, Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = NULL;
@@ -173,7 +173,7 @@ Dwarf_Die *module_unit(struct code_file *m, uint64_t pc, Dwarf_Addr *bias)
 	return m->unit;
 }
 
-/* A name as the line table has it; relative ones are to be read from where the compiler ran. */
+/* The absolute form of a name in the line table; relative ones are relative to the compiler's folder. */
 static const char *absolute(struct code_file *m, Dwarf_Die *unit, const char *name)
 {
 	Dwarf_Attribute a;
@@ -244,7 +244,7 @@ const char *module_line_outside(struct code_file *m, uint64_t pc, bool (*skip)(c
 
 /* ---- variables ---- */
 
-/* The fixed address of a variable, which clang has in a table (.debug_addr). */
+/* The fixed address of a variable; clang has these in a table (.debug_addr). */
 static bool address_of(Dwarf_Die *die, Dwarf_Addr *addr)
 {
 	Dwarf_Attribute a, in_table;
@@ -275,7 +275,7 @@ static void add_var(struct code_file *m, Dwarf_Die *die, Dwarf_Addr bias)
 	m->vars[m->nvars++] = (struct module_var){addr + bias, size, dwarf_dieoffset(die)};
 }
 
-/* Of a unit or namespace, and of functions, which have static ones. */
+/* Adds the variables of a unit or namespace, and the static variables of its functions. */
 static void add_vars(struct code_file *m, Dwarf_Die *parent, Dwarf_Addr bias)
 {
 	Dwarf_Die die;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* modules.h: the files with code that a process has mapped, and what their debug information says (libdw). */
+/* modules.h: the files with code that a process has mapped, and their debug information (libdw). */
 #ifndef FRED_INSTRUMENT_MODULES_H
 #define FRED_INSTRUMENT_MODULES_H
 
@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 
-/* Whose code: what the C and C++ libraries do on behalf of the program is synchronised by themselves. */
+/* Who wrote the code: the C and C++ libraries synchronise what they do for the program by themselves. */
 enum module_kind { MODULE_PROGRAM, MODULE_RUNTIME, MODULE_LOADER, MODULE_RECORDER };
 
 /* A variable with an address of its own. */
@@ -26,9 +26,9 @@ struct code_file {
 	bool system; /* a library of the distribution's */
 	Dwfl *dwfl; /* NULL: it cannot be read */
 	Dwfl_Module *mod;
-	Dwarf_Die *unit; /* in which the last address was */
+	Dwarf_Die *unit; /* the unit that contained the last address */
 	Dwarf_Addr bias;
-	struct strv absolute; /* names of source files that the debug information has relative ones of */
+	struct strv absolute; /* absolute names of source files whose names in the debug information are relative */
 	struct module_var *vars; /* by address */
 	size_t nvars;
 	bool vars_read;
@@ -38,7 +38,7 @@ struct code_files {
 	struct code_file **v;
 	size_t n, cap;
 	pid_t pid;
-	const char *root; /* borrowed: what stands in front of all paths; NULL: nothing does */
+	const char *root; /* borrowed: is put before all paths; NULL: nothing is */
 };
 
 void modules_init(struct code_files *m);
@@ -51,16 +51,21 @@ struct code_file *modules_at(struct code_files *m, pid_t pid, uint64_t addr);
 /* The source line of the instruction at pc, as compiled, and its number; NULL: not known. Valid as long as m. */
 const char *module_line(struct code_file *m, uint64_t pc, int *line);
 #define MODULE_INLINED 16
-/* A call that the compiler has put the called function into the place of. */
+/* A call into whose place the compiler has put the called function. */
 struct module_call {
 	const char *path; /* the source line as above; NULL: not known */
 	int line;
 };
-/* Those by which the code at pc came there, the innermost first: up to MODULE_INLINED into v; returns how many. */
+/*
+ * The calls of this kind that the code at pc is in, the innermost first: puts up to MODULE_INLINED into v, and returns
+ * how many.
+ */
 size_t module_inlined(struct code_file *m, uint64_t pc, struct module_call *v);
-/* The innermost line, of pc or such a call, in whose file skip() is false, or the outermost; NULL: not known. */
+/*
+ * The innermost of the lines of pc and such calls in whose file skip() is false, else the outermost; NULL: not known.
+ */
 const char *module_line_outside(struct code_file *m, uint64_t pc, bool (*skip)(const char *path), int *line);
-/* The compile unit at pc; NULL: not known. *bias: of addresses. */
+/* The compile unit at pc; NULL: not known. *bias: the difference between addresses in memory and in the unit. */
 Dwarf_Die *module_unit(struct code_file *m, uint64_t pc, Dwarf_Addr *bias);
 /* The variable at addr; NULL: none is known. */
 const struct module_var *module_var_at(struct code_file *m, uint64_t addr);

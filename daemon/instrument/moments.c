@@ -16,7 +16,7 @@ static char *name_of(const char *path)
 	return path[0] == '/' ? xstrdup(strrchr(path, '/') + 1) : NULL;
 }
 
-/* *gone: it is no longer mapped, and something else may be there. */
+/* *gone: the code is no longer mapped, and other code may be there. */
 static char *module_of(const struct moment_describer *d, const struct moment *m, uint64_t pc, bool *gone)
 {
 	const struct code_mapping *was = code_at(d->code, pc, m->code);
@@ -56,7 +56,7 @@ static void add_around(struct moment_describer *d, struct stack *s, uint64_t pc,
 	}
 }
 
-/* The frames by GDB's knowledge of the code; it is attached to the process. */
+/* Finds the frames by GDB, which is attached to the process. */
 static void resolve(struct moment_describer *d, const struct moment *m, struct stack *s)
 {
 	const struct kept_stack *k = d->stacks->v[m->stack];

@@ -25,12 +25,12 @@ struct moment_describer {
 };
 
 /*
- * GDB is attached to nav's process, which has the code mapped that is on the stacks. Of code that has been unmapped
- * only the file is named. 0, or -1: e is set.
+ * GDB is attached to nav's process, in which the code on the stacks is mapped. For code that was unmapped only the file
+ * is named. 0, or -1: e is set.
  */
 int moment_describer_open(struct moment_describer *d, const struct rec *rec, struct nav *nav,
 			  const struct stacks *stacks, const struct code *code, struct err *e);
-/* To be called before nav ends. Fine on a zeroed one. */
+/* To be called before nav ends. Can be called on a zeroed struct. */
 void moment_describer_fini(struct moment_describer *d);
 
 /* {at, position, location, backtrace} of man/fredctl.1: a new reference. */

@@ -18,7 +18,7 @@ static size_t hash(const uint64_t *pc, uint32_t n)
 	return (size_t)(h >> 24);
 }
 
-/* Its place in the table, or where it belongs. */
+/* The place of a stack in the table, or where it is to be put. */
 static size_t place_of(const struct stacks *s, const uint64_t *pc, uint32_t n)
 {
 	size_t k = hash(pc, n) & (s->slots - 1);

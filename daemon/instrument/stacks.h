@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stacks.h: call stacks, each kept once, by number; and the moments of a recording at which something was done. */
+/* stacks.h: call stacks by number, each stored once; and moments of a recording at which something was done. */
 #ifndef FRED_INSTRUMENT_STACKS_H
 #define FRED_INSTRUMENT_STACKS_H
 
@@ -11,7 +11,7 @@
 /* When and where something was done, such as an access or the allocation of a block. */
 struct moment {
 	uint64_t event, pc, hits; /* the position; pc 0: the event alone */
-	uint32_t thread; /* ordinal; 0: unknown, it was before the replayed part of the timeline */
+	uint32_t thread; /* ordinal; 0: unknown, since it was before the replayed part of the timeline */
 	uint32_t stack; /* the number of its call stack */
 	uint32_t code; /* the state of the code then (code.h) */
 };
@@ -29,7 +29,7 @@ struct stacks {
 };
 
 void stacks_fini(struct stacks *s);
-/* The number of this stack, which is added if it is new. */
+/* The number of this stack; a new one is added. */
 uint32_t stacks_number(struct stacks *s, const uint64_t *pc, uint32_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary.h: what the results of all checks have besides their findings. */
+/* summary.h: the parts of the results that all checks have, besides their findings. */
 #ifndef FRED_INSTRUMENT_SUMMARY_H
 #define FRED_INSTRUMENT_SUMMARY_H
 

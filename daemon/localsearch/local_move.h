@@ -29,7 +29,7 @@ struct local {
 	struct trace_words guess; /* n > 0: watched instead of the words that the expression reads */
 	uint64_t guess_before[2]; /* their contents before the last unit */
 	struct trace_words words; /* as of the last evaluation at left */
-	uint64_t span_ns; /* after narrowing: a copy that ran from `left` for so long ended bad */
+	uint64_t span_ns; /* after narrowing: a copy that ran from `left` for this long ended bad */
 	bool hurry; /* local_advance gives up when `lasting` is over */
 	struct trace_budget lasting; /* of work, for the search for later transitions */
 	struct local_work counted; /* what was spent of it so far, also before it began */

@@ -108,7 +108,10 @@ void cursor_fini(struct cursor *t);
 
 /* Goes to the first visible state at or after event n. */
 int cursor_goto(struct cursor *t, uint64_t n, struct err *e);
-/* Goes to a point inside a segment (pc is not 0). ERR_USAGE: the segment does not come to that address so often. */
+/*
+ * Goes to a point inside a segment (pc is not 0). ERR_USAGE: the segment does not reach that address as often as the
+ * point says.
+ */
 int cursor_goto_point(struct cursor *t, const struct timeline_point *p, struct err *e);
 /*
  * Goes to a point that a user has given, which need not exist. ERR_USAGE tells how often the segment comes to that

@@ -28,7 +28,7 @@ struct run {
 	bool handler; /* ... and whether a handler began with it */
 	struct breaks_words words; /* of what is watched, as they were... */
 	uint64_t words_at; /* ... after this event */
-	uint64_t written, writes; /* after event `written`, words were written so often without a stop */
+	uint64_t written, writes; /* how often words were written without a stop after event `written` */
 	uint64_t all_writes; /* in all segments */
 	struct shim_call shim_call;
 	int held; /* a signal that is held back until the end of its step; 0: none */

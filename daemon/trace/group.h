@@ -37,7 +37,7 @@ struct group {
 	struct group_thread **v;
 	struct group_slot slot[TRACE_SLOTS]; /* debug registers of every thread; set before group_resume */
 	int status; /* of the process, once it is gone; as from waitpid */
-	unsigned sleep_us; /* group_wait sleeps so long next; 0: it has not slept since group_resume */
+	unsigned sleep_us; /* how long group_wait sleeps next time; 0: it has not slept since group_resume */
 	bool waiting; /* group_resume has resumed nobody yet, since a stop was pending */
 	bool mortal; /* not a replay: its death is not an error; set before group_adopt */
 	unsigned long options; /* further PTRACE_O_...; set before group_seize or group_adopt */
