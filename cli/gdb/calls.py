@@ -8,8 +8,8 @@ import gdb
 
 
 def refuse_call(why):
-    """Empty: the call is made."""
-    why = re.sub(r"(?<=\S)\((?!\))[^()]*\)", "", why)  # GDB's packets have no place for the * of a list of arguments
+    """why: the reason; empty: the call is made."""
+    why = re.sub(r"(?<=\S)\((?!\))[^()]*\)", "", why)  # a packet of GDB's cannot contain the * in a list of arguments
     connection = gdb.selected_inferior().connection
     if isinstance(connection, gdb.RemoteTargetConnection):
         connection.send_packet("QFred.RefuseCall:" + why.encode().hex())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""commands.py: those of fred's commands in GDB that look at their expression before fred does. fredctl puts this text
+"""commands.py: fred's commands in GDB that look at their expression before fred does. fredctl puts this text
 into GDB, after state.py.
 """
 import difflib
@@ -15,7 +15,7 @@ VARIABLE = re.compile(QUOTED + r"|\$(\$\d*|\d+|[A-Za-z_]\w*|(?![\w$]))")
 
 
 def literal(value):
-    """The value as an expression that means the same everywhere."""
+    """The value as an expression that means the same in every frame."""
     t = value.type.strip_typedefs()
     if t.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_ENUM):
         return str(int(value)) if str(t) == "int" else "((%s)%d)" % (t.unqualified(), int(value))
@@ -29,7 +29,7 @@ def literal(value):
 
 
 def substitute(expr):
-    """Convenience variables and values of the history by what they are now; registers, functions and quoted texts stay."""
+    """Replaces convenience variables and values of the history by their present values; registers, functions and quoted texts stay."""
     def one(found):
         name = found.group(1)
         if name is None:
@@ -51,7 +51,7 @@ def where(pc):
 
 
 class Command(gdb.Command):
-    """What GDB refuses on the way is told as GDB tells it, not as an error of Python's."""
+    """Shows an error of GDB's as GDB does, and not as an error of Python's."""
 
     def invoke(self, arg, from_tty):
         try:
@@ -83,7 +83,7 @@ class Arrive(Command):
 
     @staticmethod
     def read_libraries():
-        """GDB hears of libraries that are opened on its own way forwards only. Returns whether it has read symbols."""
+        """GDB learns of libraries that are opened only when it moves forwards itself. Returns whether it has read symbols."""
         try:
             return gdb.parameter("auto-solib-add") and "Reading symbols" in quietly("sharedlibrary")
         except gdb.error:
@@ -91,7 +91,7 @@ class Arrive(Command):
 
     @classmethod
     def follow(cls, from_tty):
-        """A thread that is resumed alone is the one that stops, though another has moved."""
+        """If GDB has resumed only one thread, the stop is reported for that one, even if another one has moved."""
         before = gdb.selected_thread()
         cls.select_mover()
         if cls.read_libraries() or gdb.selected_thread() != before:
@@ -160,12 +160,12 @@ class History(Command):
             gdb.write("fred: no change between the start and here\n")
 
 
-LINES_TEXT = 12000  # of a request; a function with more lines than that is stepped through
-LINES_BYTES = 8000  # of a function whose instructions are told, too
+LINES_TEXT = 12000  # the longest request; a function with more lines is stepped through
+LINES_BYTES = 8000  # the largest function whose instructions are sent, too
 
 
 def lines_here():
-    """The lines of the function, as `monitor lines` has them; each piece of code that GDB takes for one line's."""
+    """The lines of the function in the form of `monitor lines`: each piece of code that GDB takes for one line."""
     block = gdb.newest_frame().block()
     while block.function is None:
         block = block.superblock
@@ -183,7 +183,7 @@ def lines_here():
 
 
 def tell_lines():
-    """Before a step back by lines; without it everything is the same, but slow in a loop of one line."""
+    """Called before a step back by lines. Without it, the result is the same, but a loop of one line takes long."""
     try:
         text = lines_here()
         if len(text) < LINES_TEXT:
@@ -193,11 +193,11 @@ def tell_lines():
 
 
 def tell_over(yes):
-    """In a loop of one line, the calls of a `next` are stepped over without an answer to GDB for each."""
+    """Lets fred step over the calls of a `next` in a loop of one line by itself, without a report to GDB for each."""
     try:
         gdb.execute("monitor over " + yes, False, True)
     except (gdb.error, RuntimeError):
-        pass  # a program that runs
+        pass  # the program is not a recorded one
 
 
 class ReverseStep(Command):
@@ -217,10 +217,10 @@ class ReverseStep(Command):
         gdb.execute("frame", from_tty)
 
 
-# ---- threads: all that the program ever has are listed (daemon/visibility/thread_list.h); what is about all is about those that are there ----
+# ---- threads: all that the program ever has are listed (daemon/visibility/thread_list.h); commands about all threads skip those that do not exist now ----
 
 def absent_threads():
-    """{TID, as GDB has it: "has ended" or the like}"""
+    """{TID in GDB: why the thread does not exist now, such as "has ended"}"""
     return {int(tid): why for tid, why in re.findall(r"^(\d+) (.+)$", quietly("monitor threads"), re.M)}
 
 
@@ -339,10 +339,10 @@ class InfoRecord(Command):
         gdb.execute("when", from_tty)
 
 
-# ---- of a program that runs ----
+# ---- for a live program ----
 
 def tell_args():
-    """GDB splits the arguments of a remote program into words; what a shell makes of them is made of what was typed."""
+    """Sends the arguments as they were typed, for the shell: GDB itself splits those of a remote program into words."""
     quietly("monitor typed-args " + (gdb.parameter("args") if gdb.parameter("startup-with-shell") else ""))
 
 
@@ -359,7 +359,7 @@ With no arguments, uses the arguments that were given to the last `run` or `set 
         if arg.strip():
             gdb.execute("set args " + arg.strip())
         if gdb.selected_inferior().pid and from_tty:
-            gdb.execute("kill", from_tty)  # which asks
+            gdb.execute("kill", from_tty)  # this asks the user
         # its own `run` cannot be had any more: this is the same, in two parts
         gdb.write(self.silently("starti", from_tty))
         gdb.execute("continue &" if background else "continue")
@@ -367,9 +367,9 @@ With no arguments, uses the arguments that were given to the last `run` or `set 
 
     @staticmethod
     def silently(command, from_tty):
-        """What the command says; that the program stops is told behind Python's back."""
+        """Returns what the command prints. GDB's report of the stop does not go through Python, so standard output is dropped meanwhile."""
         sys.stdout.flush()
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # which would come in between
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # a Ctrl-C must not come in between
         stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         try:
@@ -420,7 +420,7 @@ has done so far."""
 
 
 def add_over():
-    """Not for steps by commands of MI, which have no hooks."""
+    """Steps by MI commands have no hooks, so this is not done for them."""
     for name, yes in (("next", "1"), ("step", "")):
         gdb.execute("define hook-%s\npython tell_over('%s')\nend" % (name, yes))
 

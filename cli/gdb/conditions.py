@@ -13,9 +13,9 @@ import re
 import gdb
 
 PLAIN = re.compile(r"\**[A-Za-z_]\w*(((\.|->)\w+)|(\[\d+\]))*$")
-LARGEST = 2048  # bytes; each word is watched for itself
+LARGEST = 2048  # the largest object in bytes; each word of it is watched
 NAME = re.compile(r"(?<![\w.>$:])[A-Za-z_]\w*(?!\s*\()")
-MOST_CODE = 8192  # bytes of a function that are looked at
+MOST_CODE = 8192  # the largest function, in bytes, that is examined
 FRAME_BEGINS = re.compile(r"mov +%rsp,%rbp$")
 FRAME_ENDS = re.compile(r"leave|pop +%rbp$")
 SETS_RBP = re.compile(r"(?!push|cmp|test).*[ ,]%[re]?bpl?$|.*(xchg|xadd).*%[re]?bpl?,")
@@ -53,7 +53,7 @@ def pieces_of(address, size):
 
 
 def of_the_object(name, what):
-    """A variable of a frame: by its address, if it is in the object; others stay."""
+    """Replaces a variable of a frame by its address if it is in the object; others stay."""
     symbol, is_member = gdb.lookup_symbol(name)
     if is_member:
         raise ValueError(name)
@@ -117,7 +117,7 @@ def framed_code(block):
 
 
 def by_frame(text, block):
-    """As code_of, of a text with variables of that block."""
+    """As code_of, for a text with variables of that block."""
     frame, here = gdb.selected_frame(), gdb.selected_frame().pc()
     spans = framed_code(block) if frame == gdb.newest_frame() else []
     if not any(start <= here < end for start, end in spans):
@@ -129,7 +129,7 @@ def by_frame(text, block):
 
 
 def code_of(condition, what):
-    """GDB's listing of its bytecode; None: it is not for fred to evaluate."""
+    """GDB's listing of its bytecode; None: fred cannot evaluate it."""
     if NOT_COMPILED.search(condition):
         return None
     try:
@@ -177,7 +177,7 @@ class Changes(dict):
 
 
 class Conditions:
-    """Tells them whenever a watchpoint is made, changed or deleted."""
+    """Sends the conditions to fred whenever a watchpoint is made, changed or deleted."""
 
     def __init__(self):
         self.objects, self.told = {}, ""
@@ -192,7 +192,7 @@ class Conditions:
             if self.objects.get(point.number, (None,))[0] != key:
                 self.change(point, key)
         except (gdb.error, RuntimeError, AttributeError, OSError):
-            pass  # GDB's own conditions hold
+            pass  # GDB evaluates the conditions itself
 
     def change(self, point, key):
         if point.number not in self.objects:
@@ -213,7 +213,7 @@ class Conditions:
 
     @staticmethod
     def texts(enabled):
-        """Of each word that nobody else watches in part, or without a condition that is told."""
+        """The condition of each word, except words that another watchpoint watches in part, or without a condition that fred can evaluate."""
         words = [(word, code) for _, what, code in enabled for word in pieces_of(*what)]
         for word, code in words:
             others = [other for other in words if other[0][0] < word[0] + word[1] and word[0] < other[0][0] + other[0][1]]

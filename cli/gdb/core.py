@@ -14,7 +14,7 @@ GENERAL = "r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax ri
 
 
 def proc(what):
-    """Lines of the recorded process."""
+    """The lines that fred has about the recorded process."""
     return quietly("monitor proc " + what).splitlines()
 
 
@@ -58,7 +58,7 @@ def note(kind, data):
 
 
 def registers():
-    """Of the selected thread, as elf_gregset_t."""
+    """The registers of the selected thread, as elf_gregset_t."""
     frame, values = gdb.newest_frame(), []
     for name in GENERAL:
         try:
@@ -80,7 +80,7 @@ def process_note(pid):
 
 
 def thread_notes(pid):
-    """The selected one first: a debugger of the core file begins there."""
+    """The threads, the selected one first: a debugger of the core file begins there."""
     was, frame = gdb.selected_thread(), gdb.selected_frame()
     threads = {t.num: t for t in gdb.selected_inferior().threads()}
     notes = b""

@@ -42,11 +42,11 @@ class Explain(Command):
 
     @staticmethod
     def ask(command):
-        """Its progress goes to the terminal, and a Ctrl-C to it, too."""
+        """Runs fredctl, which shows its progress on the terminal, and gets a Ctrl-C."""
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace") as child:
             text = child.communicate()[0]
         if child.returncode not in (0, 1):
-            raise gdb.GdbError("%s: no answer" % command[2])  # it has said why
+            raise gdb.GdbError("%s: no answer" % command[2])  # it has printed the reason
         return STEPS.sub(r"(goto \1)", text)
 
 
@@ -67,7 +67,7 @@ class Why(Command):
 
     @staticmethod
     def expression(text):
-        """A variable of another frame than the innermost is told by its address."""
+        """Replaces variables of another frame than the innermost by their addresses."""
         text = substitute(text)
         if gdb.selected_frame() == gdb.newest_frame():
             return text

@@ -7,7 +7,7 @@ import struct
 import gdb
 import gdb.unwinder
 
-REGISTERS = ("rip", "rsp", "rbp", "rbx", "r12", "r13", "r14", "r15")  # what a call preserves
+REGISTERS = ("rip", "rsp", "rbp", "rbx", "r12", "r13", "r14", "r15")  # those that a call preserves
 ASKED, ANSWER, WORD = 0xfd << 56, 0xfdff << 48, (1 << 64) - 1
 
 
@@ -34,7 +34,7 @@ class Behind(gdb.unwinder.Unwinder):
         try:
             values = self.ask([int(pending.read_register(name)) & WORD for name in REGISTERS])
         except gdb.error:
-            return None  # a program that runs, or there is no such frame
+            return None  # a live program, or there is no such frame
         info = pending.create_unwind_info(Id(pending.read_register("rsp"), pc))
         word = gdb.lookup_type("unsigned long")
         for name, value in zip(REGISTERS, values):

@@ -14,7 +14,7 @@ WATCHES = ("watch", "rwatch", "awatch")
 
 
 class Row:
-    """What `info breakpoints` says of one."""
+    """A row of `info breakpoints`."""
 
     def __init__(self, text):
         def find(pattern, otherwise=None):
@@ -40,7 +40,7 @@ def frame_base(frame):
 
 
 def meant(expression):
-    """Of a watchpoint that is being made: its frame, and with -location what it is about."""
+    """For a watchpoint that is being made: its frame, and with -location the object."""
     place = {"frame": frame_base(gdb.selected_frame())}
     if expression.startswith("-location "):
         pointer = gdb.parse_and_eval("&(%s)" % expression[len("-location "):])
@@ -49,7 +49,7 @@ def meant(expression):
 
 
 def location(expression, wanted):
-    """The user's text as long as it is still about the same."""
+    """The user's text, if it still means the same."""
     try:
         same = meant(expression)["location"] == wanted
     except gdb.error:
@@ -71,7 +71,7 @@ class Breakpoints:
         self.known = []
         self.told = False
         self.meant = {}
-        self.before = {}  # hits in GDBs before this one
+        self.before = {}  # hits in earlier GDBs of this session
         self.seen = {}  # hits in this one
         for event in (gdb.events.breakpoint_created, gdb.events.breakpoint_modified, gdb.events.breakpoint_deleted):
             event.connect(self.changes.append)
@@ -82,7 +82,7 @@ class Breakpoints:
             if point.expression:
                 self.meant[point.number] = meant(point.expression)
         except (gdb.error, RuntimeError, AttributeError):
-            pass  # its text is all that is known of it
+            pass  # only its text is known
 
     def get(self):
         if self.changes:
@@ -147,7 +147,7 @@ class Breakpoints:
 
     @staticmethod
     def skip_to(at, number):
-        """Numbers that are in use no more: a breakpoint nowhere takes each."""
+        """Uses up numbers that are no longer in use, by breakpoints without a place."""
         while at < number:
             quietly("tbreak *0")
             quietly("delete $bpnum")
@@ -179,7 +179,7 @@ class Breakpoints:
         return int(gdb.convenience_variable("bpnum")) - before
 
     def say_hits(self):
-        """GDB counts from 0, and lets nobody set that."""
+        """Prints the hits with the earlier ones: GDB counts from 0, and its count cannot be set."""
         for row in Row.all():
             hits = self.hits(row)
             if hits != row.hits:

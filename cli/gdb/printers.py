@@ -13,7 +13,7 @@ AUTO_LOAD = "/usr/share/gdb/auto-load"
 
 
 def run_script(path):
-    """libstdc++'s finds its module by the place of the library, which is not where it should be."""
+    """libstdc++'s script finds its module by the place of the library, which is another one here."""
     with open(path, encoding="utf-8") as f:
         text = f.read()
     sys.path += re.findall(r"^pythondir = '(.*)'$", text, re.M)
@@ -28,7 +28,7 @@ def take_printers(objfile):
     try:
         if os.path.exists(script):
             run_script(script)
-    except Exception:  # a stranger's program: types are printed without it
+    except Exception:  # in a program from elsewhere, types are printed without it
         pass
 
 

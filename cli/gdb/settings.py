@@ -7,7 +7,7 @@ import re
 
 import gdb
 
-# Of the terminal, or of the process that GDB is.
+# Settings of the terminal, or of the GDB process itself.
 NOT_KEPT = re.compile(r"(width|height|annotate|args|cwd|prompt|editing|inferior-tty|interactive-mode|debug|history|logging|style|tui)( |$)")
 
 
@@ -19,7 +19,7 @@ def parameter(name):
 
 
 def words_of(value):
-    """How `set` takes it: what Python has no value for is one of two."""
+    """The value in the form that `set` takes. Python has None for several words."""
     if isinstance(value, bool):
         return ["on" if value else "off"]
     return ["unlimited", "auto"] if value is None else [str(value)]
@@ -41,7 +41,7 @@ def parse_skips():
 
 
 def parse_commands():
-    """Of the user: {name: [body, help]}. GDB lists what stands in `info` under its aliases too."""
+    """The user's commands: {name: [body, help]}. GDB also lists those of `info` under its aliases, which are left out."""
     texts = re.split(r'^User command "(.*)":\n', quietly("show user"), flags=re.M)
     return {name: body.split("\n\nUser prefixcommand")[0].strip("\n") for name, body in zip(texts[1::2], texts[2::2])
             if not re.match(r"(i|inf) ", name)}

@@ -27,7 +27,7 @@ def path_in(variable):
 
 
 def by_folder(path):
-    """The file by a name that any of GDB's commands takes, whatever its folder is called."""
+    """A name of the file that every GDB command accepts, whatever its folder is called."""
     folder = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY)
     return "/proc/self/fd/%d/%s" % (folder, os.path.basename(path))
 
@@ -114,10 +114,10 @@ def decode(tree):
     return gdb.Value(bytes.fromhex(tree["bytes"]), type_of_tree(tree["type"]))
 
 
-# ---- what a GDB has ----
+# ---- the parts of GDB's state ----
 
 def frame_at(base):
-    """The innermost one with this base (frame_base), or None."""
+    """The innermost frame with this base (frame_base), or None."""
     frame = gdb.newest_frame()
     while frame is not None and frame_base(frame) != base:
         frame = frame.older()
@@ -125,7 +125,8 @@ def frame_at(base):
 
 
 def in_some_frame(action, any_frame, base=None):
-    """Where its names mean something: in the frame that was meant, if it is there, or in the selected one; or one further out."""
+    """Runs the action in the frame with this base, if it exists, else in the selected one; with any_frame, further out until its names
+    have a meaning."""
     was = gdb.selected_frame()
     frame = base and frame_at(base) or was
     try:
@@ -143,7 +144,7 @@ def in_some_frame(action, any_frame, base=None):
 
 class Displays:
     def __init__(self):
-        self.waiting = []  # those whose names mean nothing where the program stands
+        self.waiting = []  # displays whose names have no meaning at the present place
 
     def get(self):
         rows = re.findall(r"^(\d+):\s+([yn])\s+(?:(/\S+) )?(.*)$", quietly("info display"), re.M)
@@ -182,7 +183,7 @@ class Displays:
 
 
 class Values:
-    """The value history: only grows."""
+    """The value history, which only grows."""
 
     def __init__(self):
         self.known = []
@@ -247,7 +248,7 @@ def select(saved):
 
 
 class Session:
-    """path: None keeps nothing."""
+    """path: the file; None: nothing is kept."""
 
     def __init__(self, path):
         self.path = path
@@ -294,7 +295,7 @@ class Session:
         try:
             if not gdb.selected_inferior().pid:
                 return
-            thread = selected_thread()  # `bs` does not say which one is to go back
+            thread = selected_thread()  # the packet `bs` does not say which thread is to go back
             text = quietly("monitor prompt %d" % (thread.ptid[1] if thread else 0))
             if text:
                 gdb.write(text, gdb.STDERR)
@@ -304,11 +305,11 @@ class Session:
         except (gdb.error, OSError, ValueError) as why:
             say("this state is not saved: %s" % why)
         except KeyboardInterrupt:
-            pass  # the next prompt's is
+            pass  # the next prompt saves it
 
 
 def at_prompt():
-    """For a prompt that is not GDB's own, as fred-repl's: what `monitor` says goes to GDB's first user interface alone."""
+    """For a prompt that is not GDB's own, such as fred-repl's: what `monitor` prints goes only to GDB's first user interface."""
     gdb.write(quietly("monitor said"))
     if the_session:
         the_session.at_prompt()
@@ -324,7 +325,7 @@ def say_hits():
 
 
 def begin_in_program():
-    """A recording begins in the loader. Before its user has been anywhere, `list` and `break LINE` are about the program all the same."""
+    """A recording begins in the loader. Until the user has moved, `list` and `break LINE` are to be about the program nevertheless."""
     here = gdb.selected_frame().find_sal().symtab
     if here and here.objfile.filename == gdb.current_progspace().filename:
         return
@@ -341,12 +342,12 @@ def begin_session(path):
         session.restore()
     except (gdb.error, OSError, ValueError, KeyError) as why:
         say("GDB's state cannot be taken over: %s: %s" % (path, why))
-    if "currently enabled" in quietly("show remote catch-syscalls-packet"):  # a program that runs has none
+    if "currently enabled" in quietly("show remote catch-syscalls-packet"):  # a live program has none
         add_catches()
     try:
         begin_in_program()
     except (gdb.error, TypeError, AttributeError):
-        pass  # it has no lines
+        pass  # the program has no line information
     gdb.events.before_prompt.connect(session.at_prompt)
 
 
