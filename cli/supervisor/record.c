@@ -115,8 +115,10 @@ static void make_env(struct strv *env, const char *dir, const char *shim)
 
 	strv_addf(env, LAUNCH_LSAN "%s%s" LAUNCH_NO_LEAKS, leaks ? leaks : "", leaks && *leaks ? ":" : "");
 	for (char **v = environ; *v; v++)
-		if (!str_starts(*v, "FRED=") && !str_starts(*v, "LD_PRELOAD="))
+		if (!str_starts(*v, "FRED=") && !str_starts(*v, "LD_PRELOAD=") && !str_starts(*v, LAUNCH_EVEN))
 			strv_add(env, *v);
+	if (!preload || !*preload)
+		strv_add(env, LAUNCH_EVEN);
 	strv_addf(env, "LD_PRELOAD=%s%s%s", shim, preload && *preload ? ":" : "", preload ? preload : "");
 	/*
 	 * padded so that it is at least as long as a replay's /run/fred/rec, since the strings' lengths determine where

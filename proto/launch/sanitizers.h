@@ -16,5 +16,10 @@
  */
 #define LAUNCH_LSAN "LSAN_OPTIONS="
 #define LAUNCH_NO_LEAKS "detect_leaks=0"
+/*
+ * One more variable that the program does not see, if LD_PRELOAD is none either: what is taken out leaves room between
+ * the environment and the auxiliary vector, of whole entries of that one (AT_IGNORE), since programs look for it there.
+ */
+#define LAUNCH_EVEN "FRED_EVEN="
 
 #endif

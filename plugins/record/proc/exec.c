@@ -387,11 +387,11 @@ static char **build_env(char *const *envp, const struct helper *h)
 	for (; envp && envp[n]; n++)
 		if (!*user_leaks && starts(envp[n], LAUNCH_LSAN))
 			user_leaks = envp[n] + sizeof(LAUNCH_LSAN) - 1;
-	bytes = strlen(user_leaks) + (n + 5) * sizeof(char *) + 8192;
+	bytes = strlen(user_leaks) + (n + 6) * sizeof(char *) + 8192;
 	out = raw_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (raw_failed(out))
 		return 0;
-	str = (char *)(out + n + 5);
+	str = (char *)(out + n + 6);
 	if (h) { /* before the user's */
 		char *end = (char *)out + bytes;
 
@@ -401,7 +401,7 @@ static char **build_env(char *const *envp, const struct helper *h)
 		str = fmt_str(str, end, *user_leaks ? ":" LAUNCH_NO_LEAKS : LAUNCH_NO_LEAKS) + 1;
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (starts(envp[i], "FRED="))
+		if (starts(envp[i], "FRED=") || starts(envp[i], LAUNCH_EVEN))
 			continue;
 		if (h && starts(envp[i], "LD_PRELOAD=")) {
 			user_preload = envp[i] + 11;
@@ -418,6 +418,8 @@ static char **build_env(char *const *envp, const struct helper *h)
 		if (user_preload && *user_preload && !starts(user_preload, G.shim_path)) {
 			p = fmt_str(p, end, ":");
 			p = fmt_str(p, end, user_preload);
+		} else {
+			out[k++] = LAUNCH_EVEN;
 		}
 		out[k++] = ++p;
 		p = fmt_str(p, end, "FRED=r:");

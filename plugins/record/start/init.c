@@ -94,12 +94,14 @@ static int ends_no_leaks(const char *variable)
  */
 static void env_hide(char **envp)
 {
-	char **to = envp;
+	char **to = envp, **from;
 	int leaks = 0;
 
-	for (char **from = envp; *from; from++) {
+	for (from = envp; *from; from++) {
 		char *rest;
 
+		if (!strncmp(*from, LAUNCH_EVEN, sizeof(LAUNCH_EVEN) - 1))
+			continue;
 		if (!strncmp(*from, "FRED=", 5)) {
 			memset(*from + 5, '/', strlen(*from + 5));
 			continue;
@@ -115,7 +117,11 @@ static void env_hide(char **envp)
 			continue;
 		*to++ = *from;
 	}
-	*to = 0;
+	*to++ = 0;
+	for (; to < from; to += 2) {
+		to[0] = (char *)AT_IGNORE;
+		to[1] = 0;
+	}
 }
 
 static void copy_until(char *to, size_t n, const char *from, char stop)
