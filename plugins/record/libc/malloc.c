@@ -143,28 +143,42 @@ static struct {
 	void (*free)(void *p);
 } systems = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_free};
 
-/* AddressSanitizer and LeakSanitizer in a library have a heap, in which they find errors. In the program itself they
- * come before the recorder. */
-static int use_sanitizer(void)
+static int others; /* blocks that are not in fred's heap may be of `systems` */
+
+/* An allocator in a library behind the recorder, which is not libc. In the program itself it would come first. */
+static int is_allocator(const struct link_map *m)
+{
+	return m != _r_debug.r_map && m->l_ld != _DYNAMIC && dl_find_in(m, "malloc") && dl_find_in(m, "free") &&
+	       dl_find_in(m, "calloc") && dl_find_in(m, "realloc") && dl_find_in(m, "memalign") &&
+	       !dl_find_in(m, "__libc_start_main");
+}
+
+/*
+ * 1: the heap is the library's: AddressSanitizer and LeakSanitizer find errors in it. Of others, the program may free
+ * what it allocated by their own functions, or by operator new, which they define as well.
+ */
+static int use_library(void)
 {
 	const struct link_map *m = _r_debug.r_map;
 
-	while (m && !dl_find_in(m, "__asan_init") && !dl_find_in(m, "__lsan_init"))
+	while (m && !is_allocator(m))
 		m = m->l_next;
-	if (!m || !dl_find_in(m, "malloc") || !dl_find_in(m, "memalign"))
+	if (!m)
 		return 0;
 	*(void **)&systems.malloc = dl_find_in(m, "malloc");
 	*(void **)&systems.calloc = dl_find_in(m, "calloc");
 	*(void **)&systems.realloc = dl_find_in(m, "realloc");
 	*(void **)&systems.memalign = dl_find_in(m, "memalign");
 	*(void **)&systems.free = dl_find_in(m, "free");
-	return 1;
+	others = 1;
+	return dl_find_in(m, "__asan_init") || dl_find_in(m, "__lsan_init");
 }
 
 void heap_use(enum rlog_malloc mode)
 {
-	which = use_sanitizer() ? RLOG_MALLOC_SYSTEM : mode;
+	which = use_library() ? RLOG_MALLOC_SYSTEM : mode;
 	G.system_heap = which == RLOG_MALLOC_SYSTEM;
+	others |= which == RLOG_MALLOC_SYSTEM;
 	if (which == RLOG_MALLOC_DETECT)
 		detect_begin(G.mode != SHIM_REPLAY);
 }
@@ -173,7 +187,7 @@ void heap_use(enum rlog_malloc mode)
 
 static inline int is_systems(const void *p)
 {
-	return unlikely(which == RLOG_MALLOC_SYSTEM) && !is_heap(p);
+	return unlikely(others) && !is_heap(p);
 }
 
 /* n bytes for a program that called from site. what: REPORT_BLOCK_... */
@@ -233,7 +247,7 @@ EXPORT void free(void *p)
 	if (!p)
 		return;
 	tell(REPORT_FREE, p, 0);
-	if (unlikely(which))
+	if (unlikely(which || others))
 		free_other(p);
 	else
 		heap_put(to_free(p));
