@@ -96,6 +96,7 @@ struct history_read {
 	const struct insn_loc *place; /* the variable */
 	uint8_t was[8]; /* what it was in front of the write */
 	bool same, other; /* it was read when it was that, when it was another value */
+	uint64_t event; /* before the last one of these reads */
 	bool foreign; /* what is looked at was made by another thread than the one that wrote the value */
 	bool lost; /* some part of the value comes from where nobody knows, or from the variable by another thread */
 	unsigned setters;
@@ -104,11 +105,16 @@ struct history_read {
 static int read_operands(struct explain *x, pid_t tid, const struct insn_origin *o, struct history_read *read,
 			 struct err *e);
 
-/* Notes that the variable is read in the current state. */
-static int note_read(struct explain *x, struct history_read *read)
+/* Notes that the variable is read in the current state. 0; -1. */
+static int note_read(struct explain *x, struct history_read *read, struct err *e)
 {
+	struct timeline_point here;
 	uint8_t value[8];
 
+	if (cursor_where(&x->t, &here, e))
+		return -1;
+	if (here.event > read->event)
+		read->event = here.event;
 	if (read->foreign || !flow_read(x, NULL, read->place, value))
 		read->lost = true;
 	else if (memcmp(value, read->was, read->place->len))
@@ -149,7 +155,7 @@ static int read_at(struct explain *x, pid_t tid, const struct insn_loc *l, struc
 	}
 	if (l->where == INSN_IN_MEM && l->addr < read->place->addr + read->place->len &&
 	    read->place->addr < l->addr + l->len)
-		return note_read(x, read);
+		return note_read(x, read, e);
 	if (l->where == INSN_IN_MEM) {
 		got = flow_last_write(x, l->addr, l->len, 0, &ignored, e);
 		explain_reopen(x);
@@ -265,12 +271,17 @@ static int would_hold(struct explain *x, const struct explain_compared *c, uint6
 	return r;
 }
 
-/* Does the write make the value only of what the variable was before it was as in front of the write? 1; 0; -1. */
-static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w, struct err *e)
+/*
+ * Does the write make the value only of what the variable was before it was as in front of the write? *event: that
+ * before it was read for the last time. 1; 0; -1.
+ */
+static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w, uint64_t *event,
+		       struct err *e)
 {
 	struct history_read read = {.place = place};
 	int got = source_of(x, w, &read, e);
 
+	*event = read.event;
 	return got < 0 ? -1 : got == FROM_IT && !read.same;
 }
 
@@ -280,10 +291,11 @@ bool flow_is_stale(struct explain *x, const struct insn_loc *place, const struct
 	struct history_write w = {.at = *at};
 	struct err ignored;
 	const struct rec_image *img = rec_image(x->rec, x->process, &ignored);
+	uint64_t event;
 	bool is;
 
 	memcpy(w.was, was, sizeof(w.was));
-	is = img && img->nthreads > 1 && is_of_older(x, place, &w, &ignored) == 1;
+	is = img && img->nthreads > 1 && is_of_older(x, place, &w, &event, &ignored) == 1;
 	explain_reopen(x);
 	return is;
 }
@@ -416,15 +428,19 @@ static int is_reset(struct explain *x, const struct explain_compared *c, const s
 
 #define LOST_MOST 16u /* writes that one write has lost */
 
-/* `later` was made only of what was there before `earlier`: all that was added by other threads right before it. */
+/*
+ * `later` was made only of what was there before `earlier`: all that was added by other threads right before it, after
+ * its thread had read the variable, which was after the event `read`.
+ */
 static int lost_by(struct explain *x, const struct explain_compared *c, uint64_t birth,
-		   const struct history_write *later, const struct history_write *earlier, uint64_t *lost,
-		   struct err *e)
+		   const struct history_write *later, const struct history_write *earlier, uint64_t read,
+		   uint64_t *lost, struct err *e)
 {
 	struct history_write w = *earlier;
 	int got = 0;
 
-	for (unsigned n = 0; !got && w.thread != later->thread && n < LOST_MOST; n++) {
+	/* between two events one thread runs */
+	for (unsigned n = 0; !got && w.thread != later->thread && w.at.event > read && n < LOST_MOST; n++) {
 		*lost += w.change;
 		got = cursor_goto_point(&x->t, &w.at, e) ? -1 : to_write(x, c, birth, &w, e);
 	}
@@ -439,15 +455,15 @@ static int is_stale(struct explain *x, const struct explain_compared *c, uint64_
 		    const struct history_write *later, const struct history_write *earlier, uint64_t *lost,
 		    struct err *e)
 {
-	int got = is_of_older(x, &c->place, later, e);
-	uint64_t here = 0, of_later = *lost;
+	uint64_t read, here = 0, of_later = *lost;
+	int got = is_of_older(x, &c->place, later, &read, e);
 
 	if (got != 1)
 		return got;
 	got = would_hold(x, c, earlier->change, e);
 	if (got)
 		return got > 0 ? CONFLICT_STALE : -1;
-	if (lost_by(x, c, birth, later, earlier, &here, e))
+	if (lost_by(x, c, birth, later, earlier, read, &here, e))
 		return -1;
 	*lost += here;
 	if (here != earlier->change)
