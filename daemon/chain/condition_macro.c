@@ -2,7 +2,8 @@
 /*
  * condition_macro.c: see condition.h: the macros of a program, which GDB does not know unless the program was compiled
  * with -g3. One that is defined twice in different ways, or undefined anywhere, is left as it is: which of these a line
- * means is not looked for.
+ * means is not looked for. So is one that is defined, or included, under a condition other than a header's guard: the
+ * compiler may have another definition, from its options for one.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -162,9 +163,10 @@ static void define(struct macros *m, const char *s)
 	m->v[m->n++] = one;
 }
 
-static void undefine(struct macros *m, const char *s)
+/* s: a name; what it stands for is not known. */
+static void forget(struct macros *m, const char *s)
 {
-	struct macro *o = find(m, skip_blanks(s), name_at(skip_blanks(s)));
+	struct macro *o = find(m, s, name_at(s));
 
 	if (o) {
 		free(o->body);
@@ -186,26 +188,75 @@ static void add_include(struct macros *m, const char *s)
 	}
 }
 
+/* The conditions around a line. */
+struct around {
+	unsigned depth;
+	unsigned guard; /* which of them, counted from 1, is a header's guard; 0: none */
+	char *ifndef; /* the name, if the directive before this one is the first and an `ifndef'; malloc'd */
+	bool any; /* there was a directive before this one */
+};
+
+/* A guard defines its name as nothing, right after it has asked for it. */
+static bool is_guard(const struct around *a, const char *s)
+{
+	size_t n = name_at(s);
+
+	return a->ifndef && strlen(a->ifndef) == n && !strncmp(a->ifndef, s, n) && !s[n + strspn(s + n, " \t\r")];
+}
+
+static bool is_conditional(const struct around *a)
+{
+	return a->depth > (a->guard ? 1u : 0u);
+}
+
+/* s: a directive's name and what follows it. */
+static void read_directive(struct macros *m, struct around *a, const char *s)
+{
+	size_t n = name_at(s);
+	const char *rest = skip_blanks(s + n);
+	char *ifndef = NULL;
+
+	if (n == 6 && str_starts(s, "define")) {
+		if (is_guard(a, rest))
+			a->guard = a->depth;
+		define(m, rest);
+		if (is_conditional(a))
+			forget(m, rest);
+	} else if (n == 5 && str_starts(s, "undef")) {
+		forget(m, rest);
+	} else if (str_starts(s, "include")) {
+		if (!is_conditional(a))
+			add_include(m, s + 7);
+	} else if (str_starts(s, "if")) {
+		a->depth++;
+		if (!a->any && n == 6 && str_starts(s, "ifndef"))
+			ifndef = xstrndup(rest, name_at(rest));
+	} else if (n == 5 && str_starts(s, "endif") && a->depth) {
+		if (a->depth-- == a->guard)
+			a->guard = 0;
+	}
+	free(a->ifndef);
+	a->ifndef = ifndef;
+	a->any = true;
+}
+
 void macros_read(struct macros *m, const char *source)
 {
+	struct around a = {0};
+
 	while (*source) {
 		const char *s = skip_blanks(source);
 
 		if (*s == '#') {
 			cleanup_free char *line = read_line(s + 1, &source);
 
-			s = skip_blanks(line);
-			if (str_starts(s, "define") && isblank((unsigned char)s[6]))
-				define(m, s + 6);
-			else if (str_starts(s, "undef") && isblank((unsigned char)s[5]))
-				undefine(m, s + 5);
-			else if (str_starts(s, "include"))
-				add_include(m, s + 7);
+			read_directive(m, &a, skip_blanks(line));
 		} else {
 			source = strchrnul(source, '\n');
 			source += *source != '\0';
 		}
 	}
+	free(a.ifndef);
 }
 
 void macros_fini(struct macros *m)

@@ -285,11 +285,17 @@ static void macros(void **state)
 		{"C == FULL", "1 == FULL"},
 		{"IS_A(x)", "((x == 'c'))"},
 		{"MOST(1)", "MOST(1)"},
+		{"n < LIMIT && n < ROOM", "n < LIMIT && n < 8"},
 	};
+	static const char first[] = "#ifndef LIMIT\n#define LIMIT 4\n#endif\n";
+	static const char guarded[] =
+		"#ifndef G_H\n#define G_H\n#define ROOM 8\n#if 0\n#include \"c.h\"\n#endif\n#endif\n";
 	struct macros m = {0};
 
 	(void)state;
 	macros_read(&m, source);
+	macros_read(&m, first);
+	macros_read(&m, guarded);
 	assert_int_equal(m.includes.n, 1);
 	assert_string_equal(m.includes.s[0], "a.h");
 	for (size_t i = 0; i < sizeof(expanded) / sizeof(expanded[0]); i++) {
