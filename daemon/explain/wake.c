@@ -182,6 +182,14 @@ int wake_read(struct explain *x, const struct vain *v, struct wake *w, struct er
 	return 0;
 }
 
+#define PAGE 4096u
+
+/* Had another process written there, in memory that they share? It may wake the thread, too. */
+static bool is_of_others(const struct rlog_rec *rec, uint64_t object)
+{
+	return rec->kind == RLOG_PAGE && rec->nops && object - rec->op[0] < PAGE;
+}
+
 uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct wake *w)
 {
 	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)v->object);
@@ -191,6 +199,7 @@ uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct w
 	} *of = xcalloc(RLOG_MAX_THREADS, sizeof(*of));
 	uint64_t total = nav_total(&x->nav), end;
 	uint32_t last = 0;
+	bool shared = false;
 	struct timeline_event ev;
 	struct timeline_walk walk;
 	struct err ignored;
@@ -203,6 +212,7 @@ uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct w
 				continue;
 			if (ev.ev.rec.kind == RLOG_EXIT)
 				of[thread].ended = ev.where.number;
+			shared |= is_of_others(&ev.ev.rec, v->object);
 			of[thread].woke |= thread != v->thread && is_wake(&ev.ev.rec, hash);
 			if (ev.where.number == w->n)
 				last = thread;
@@ -212,7 +222,7 @@ uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct w
 	for (uint32_t i = 0; i < RLOG_MAX_THREADS; i++)
 		if (of[i].woke && !of[i].ended)
 			last = 0;
-	end = of[last].ended;
+	end = shared ? 0 : of[last].ended;
 	free(of);
 	return end;
 }
