@@ -237,6 +237,21 @@ static bool waits_for_one(const struct thread_look *t)
 
 #define ASKED_MOST 4u /* threads that wait */
 
+/* May another thread wake the one that waits for the object? Not if it waits for that itself, or for a thread's end. */
+static bool others_live(const struct thread_look *v, size_t n, const struct thread_look *waiter)
+{
+	uint64_t object = waiter->wait ? waiter->wait->object : 0;
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct waits_thread *w = v[i].wait;
+		bool same = w && (w->kind == WAIT_COND || w->kind == WAIT_SEM) && w->object == object;
+
+		any |= &v[i] != waiter && !same && !(w && w->kind == WAIT_JOIN);
+	}
+	return any;
+}
+
 /* Lists the waits that no particular thread could end: at most ASKED_MOST. */
 static size_t list_vain(struct explain *x, const struct thread_look *v, size_t n, struct vain out[ASKED_MOST])
 {
@@ -253,6 +268,7 @@ static size_t list_vain(struct explain *x, const struct thread_look *v, size_t n
 		out[k].uncertain = w && w->owner;
 		out[k].limited = w && w->limited;
 		out[k].semaphore = w && w->kind == WAIT_SEM;
+		out[k].others = others_live(v, n, &v[i]);
 		k++;
 	}
 	return k;

@@ -269,7 +269,7 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 /* The chain has an end, which says nothing of those that may wake the thread. Are they gone? 0; -1. */
 static int who_is_left(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
 {
-	uint64_t ended = wake_last_ended(x, v, wake);
+	uint64_t ended = v->others ? 0 : wake_last_ended(x, v, wake);
 	int got;
 
 	if (!ended)

@@ -17,6 +17,7 @@ struct vain {
 	bool uncertain; /* another thread has the condition's mutex: it may have been woken, and wait for that */
 	bool limited; /* its wait ends without a wake-up, too */
 	bool semaphore; /* which is one that is not used as a lock */
+	bool others; /* another thread lives that may still wake it, though it never did */
 };
 
 /*
