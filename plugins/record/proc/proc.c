@@ -201,16 +201,17 @@ static void end_with(pid_t parent)
 		raw1(SYS_exit_group, 0);
 }
 
-/* Are children made that stand still? Not where threads run ahead, or memory is shared, which others change meanwhile.
- */
+/* Are children made that stand still? Not where threads run ahead. */
 static int makes_branch(pid_t me)
 {
 	const struct replay_ctl *c = G.ctl;
 	uint32_t end = c->flags & REPLAY_F_OTHER_PIDS ? c->other_branches_end : c->branches_end;
 
-	return c->branches < end && end <= REPLAY_BRANCHES && me == G.pid && !G.lookahead && !turn_parallel() &&
-	       !c->aliases;
+	return c->branches < end && end <= REPLAY_BRANCHES && me == G.pid && !G.lookahead && !turn_parallel();
 }
+
+/* Bytes of memory mapped more than once, of which a child that waits has a copy: many may wait. */
+#define BRANCH_OWN_MAX (16ull << 20)
 
 /* Returns 0 in the parent; and 1 in the child, when the worker lets it go on. */
 static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child, pid_t want)
@@ -224,8 +225,11 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 	const uint32_t place = G.ctl->branches;
 	struct replay_branch *b = &G.ctl->branch[place];
 	const pid_t worker = (pid_t)raw0(SYS_getppid);
+	struct alias_own *own; /* the parent and its other children go on to change what a fork shares */
 	long pid;
 
+	if (alias_own_try(BRANCH_OWN_MAX, &own))
+		return 0;
 	if (other_pids)
 		k.set_tid = k.set_tid_size = 0;
 	b->process = child;
@@ -236,16 +240,21 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 		__atomic_store_n(&G.ctl->branches, place + 1, __ATOMIC_RELEASE);
 	else if (pid)
 		b->process = 0;
-	if (pid)
+	if (pid) {
+		alias_own_drop(own);
 		return 0;
+	}
 	if (other_pids) {
 		end_with(worker);
 		G.ctl->branch_pid[place] = (int)raw0(SYS_getpid); /* the parent may be killed now */
 		raw2(SYS_setpgid, 0, 0);
 	} else
 		raw0(SYS_setsid);
+	alias_own_take(own);
 	while (!__atomic_load_n(&b->go, __ATOMIC_ACQUIRE))
 		raw_futex_wait(&b->go, 0);
+	if (own)
+		G.ctl->aliases = 1; /* the page was cleared for this process */
 	turn_attach_again();
 	if (!(c->flags & CLONE_VM))
 		sys_advice_child();

@@ -6,7 +6,8 @@
  * too, until it is mapped a second time.
  *
  * A fork shares it with the child. A copy of a replaying process must not write into it: it gets its own, in place of
- * it, before either of them goes on. The tracer does that for the copies that it makes (trace/inject.c).
+ * it, before either of them goes on; so does a child that waits while its parent goes on (proc/proc.c). The tracer does
+ * that for the copies that it makes (trace/inject.c).
  */
 #include "record/core/maps.h"
 #include "record/core/state.h"
@@ -253,7 +254,7 @@ static int collect(const struct map *m, void *arg)
 	if (!is_ours(m))
 		return 0;
 	if (own->parts == SPREAD_MAX)
-		shim_fail("too many mappings of memory that is mapped more than once");
+		return 1;
 	own->part[own->parts++] = (struct part){m->lo, m->hi, m->off, m->inode, 0, prot_of(m->perms)};
 	return 0;
 }
@@ -292,23 +293,43 @@ static void copy_object(struct alias_own *own, uint32_t first)
 	}
 }
 
-struct alias_own *alias_own_make(void)
+int alias_own_try(uint64_t most, struct alias_own **out)
 {
 	struct alias_own *own;
+	uint64_t total = 0;
 
+	*out = 0;
 	if (!made)
 		return 0;
 	own = pages_alloc(sizeof(*own));
 	if (raw_failed(own))
-		shim_fail("no memory for a copy of what is mapped more than once");
-	maps_each(collect, own);
+		return -1;
+	if (maps_each(collect, own) == 0)
+		for (uint32_t i = 0; i < own->parts; i++)
+			total += own->part[i].hi - own->part[i].lo;
+	else
+		total = ~0ull;
+	if (total > most) {
+		raw2(SYS_munmap, own, sizeof(*own));
+		return -1;
+	}
 	for (uint32_t i = 0; i < own->parts; i++)
 		if (!own->part[i].own)
 			copy_object(own, i);
+	*out = own;
+	return 0;
+}
+
+struct alias_own *alias_own_make(void)
+{
+	struct alias_own *own;
+
+	if (alias_own_try(~0ull - 1, &own))
+		shim_fail("too many mappings of memory that is mapped more than once, or no memory for a copy of it");
 	return own;
 }
 
-static void drop(struct alias_own *own)
+void alias_own_drop(struct alias_own *own)
 {
 	for (uint32_t i = 0; own && i < own->parts; i++)
 		raw2(SYS_munmap, own->part[i].own, own->part[i].hi - own->part[i].lo);
@@ -325,5 +346,5 @@ void alias_own_take(struct alias_own *own)
 
 		map_again(p->own, p->lo, p->hi - p->lo, p->prot);
 	}
-	drop(own);
+	alias_own_drop(own);
 }

@@ -112,5 +112,11 @@ int pages_grown(uint64_t page);
 struct alias_own;
 struct alias_own *alias_own_make(void);
 void alias_own_take(struct alias_own *own);
+/*
+ * For a child that is forked next: made before the fork, taken in the child, dropped in the parent. Out: NULL as above.
+ * 0, or -1: it cannot be made, or there are more than `most` bytes of such mappings.
+ */
+int alias_own_try(uint64_t most, struct alias_own **out);
+void alias_own_drop(struct alias_own *own);
 
 #endif
