@@ -215,8 +215,8 @@ char *rec_incomplete_text(const struct rec *r)
 {
 	if (r->complete)
 		return NULL;
-	return str_fmt("%s: this recording was not finished (fredctl record was killed, or is still "
-		       "running): its logs are read up to their last complete record",
+	return str_fmt("%s: this recording is not finished (recorded processes still run, or fredctl record was "
+		       "killed): its logs are read up to their last complete record",
 		       r->dir);
 }
 
