@@ -220,7 +220,10 @@ static int make_again(struct run *r, uint32_t process, uint32_t flags)
 	    nav_climb(r->rec, parent, flags, false, NULL, &r->branches, r->ctx, &n, &ignored))
 		return 0;
 	nav_fini(&n);
-	return branches_for(&r->branches, process).waits;
+	if (branches_for(&r->branches, process).waits)
+		return 1;
+	log_info("process %u does not wait in another replay of process %u either", process, parent);
+	return 0;
 }
 
 static int climb(struct run *r, uint32_t process, struct memory_check *memory, struct nav *n, struct err *e)
