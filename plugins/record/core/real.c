@@ -143,6 +143,14 @@ const char *real_find(void)
 	return 0;
 }
 
+int real_has(const char *name)
+{
+	for (int i = 0; i < REAL_COUNT; i++)
+		if (same(real_names[i].name, name))
+			return 1;
+	return 0;
+}
+
 void *real_late(enum real_id id)
 {
 	if (unlikely(!real_table[id]))

@@ -21,6 +21,7 @@ void *dl_find_real(const char *name); /* a function of the first library that is
 struct link_map;
 void *dl_find_in(const struct link_map *m, const char *name); /* in one library; NULL: it has none of that name */
 const struct link_map *dl_object_of(const void *addr); /* the one that is mapped there, or below */
+int real_has(const char *name); /* is it in the table? */
 const char *real_find(void); /* fills the table. Returns the name of a missing function; NULL: all were found */
 
 #endif

@@ -110,7 +110,6 @@ struct thr {
 	struct arena *arena;
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* after its EXIT event: runs without the turn */
-	uint8_t interposed; /* bits of enum interposed: a library that wraps the function has been called */
 	volatile int creates; /* serial: it is in libc's pthread_create, and keeps the turn; CREATES_... */
 	struct {
 		struct queued v[SIG_QUEUE], *more; /* further ones than v has room for; NULL: there were none yet */

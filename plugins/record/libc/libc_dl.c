@@ -12,8 +12,8 @@
 #include "record/core/state.h"
 #include "record/dbt/xlate.h"
 #include "record/event/ev.h"
-#include "record/proc/thread.h"
 #include "record/sched/own_locks.h"
+#include "record/sync/heap.h"
 #include "record/sync/lib.h"
 
 #include <dlfcn.h>
@@ -186,33 +186,39 @@ LIBC(int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_t, void *), vo
 
 /* ---- the real dlsym, which dlsym itself cannot find ---- */
 
-/* Does the caller wrap the function, too? The recorder's wrapper calls the caller's, so it must not come after it. */
-static int wraps_itself(const void *caller, const char *name)
+/*
+ * The recorder's wrapper does not call what was found in libc: does it call the function of the library that asks, or
+ * of one before it?
+ */
+static int calls_back(const void *caller, const char *name)
 {
-	return !interposed_comes_last(name) && dl_find_in(dl_object_of(caller), name);
+	const struct link_map *m = dl_object_of(caller);
+
+	return dl_find_in(m, name) && (real_has(name) || heap_is_in(m));
 }
 
 /*
  * A library may look for a function in libc itself, or after the recorder (RTLD_NEXT), and so find one that the
- * recorder wraps: it gets the wrapper, as the program does. Not if it wraps the function, too: the recorder's wrapper
- * calls its.
+ * recorder wraps: it gets the wrapper, as the program does. Not if it wraps the function, too, and the recorder's
+ * wrapper calls its.
  */
 static void *wrapper_of(void *found, const char *name, const void *caller)
 {
 	void *ours = 0;
-	int wrapped = 0;
+	int called = 0, wrapped;
 
 	if (!found)
 		return 0;
-	for (int i = 0; i < REAL_COUNT && !wrapped; i++)
-		wrapped = real_table[i] == found;
+	for (int i = 0; i < REAL_COUNT && !called; i++)
+		called = real_table[i] == found;
+	wrapped = called;
 	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
 		if (m->l_ld == _DYNAMIC)
 			ours = dl_find_in(m, name);
 		else if (!wrapped && dl_find_in(m, "__libc_start_main")) /* malloc and its like are not in the table */
 			wrapped = dl_find_in(m, name) == found;
 	}
-	return wrapped && ours && !wraps_itself(caller, name) ? ours : found;
+	return wrapped && ours && (called || !calls_back(caller, name)) ? ours : found;
 }
 
 LIBC(void *, dlsym, (void *handle, const char *name))

@@ -143,6 +143,7 @@ static struct {
 	void (*free)(void *p);
 } systems = {__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign, __libc_free};
 
+static const struct link_map *library; /* whose functions `systems` are; NULL: libc's */
 static int others; /* blocks that are not in fred's heap may be of `systems` */
 
 /* An allocator in a library behind the recorder, which is not libc. In the program itself it would come first. */
@@ -170,8 +171,14 @@ static int use_library(void)
 	*(void **)&systems.realloc = dl_find_in(m, "realloc");
 	*(void **)&systems.memalign = dl_find_in(m, "memalign");
 	*(void **)&systems.free = dl_find_in(m, "free");
+	library = m;
 	others = 1;
 	return dl_find_in(m, "__asan_init") || dl_find_in(m, "__lsan_init");
+}
+
+int heap_is_in(const struct link_map *m)
+{
+	return m == library;
 }
 
 void heap_use(enum rlog_malloc mode)

@@ -13,7 +13,6 @@
 #include "record/proc/thread.h"
 
 #include <link.h>
-#include <string.h>
 
 static const struct {
 	const char *name;
@@ -43,29 +42,27 @@ void interposed_init(void)
 	}
 }
 
-int interposed_comes_last(const char *name)
-{
-	for (unsigned i = 0; i < INTERPOSED; i++)
-		if (!strcmp(name, functions[i].name))
-			return 1;
-	return 0;
-}
+/* By thread: the call of the library's function that has not returned; NULL: there is none. */
+static __thread struct interposed_call *calls[INTERPOSED] __attribute__((tls_model("initial-exec")));
 
-/* Not by the caller's address: such a library may jump to the next function. */
-void *interposed_enter(enum interposed i)
+/*
+ * Not by the caller's address: such a library may jump to the next function. A call whose frame is below is no longer
+ * there: the library's function was left by longjmp.
+ */
+int interposed_enter(struct interposed_call *call, enum interposed i)
 {
-	struct thr *t = self;
-
-	if (!libraries[i] || !t || (t->interposed & 1u << i))
+	if (!libraries[i] || call < calls[i])
 		return 0;
-	t->interposed |= (uint8_t)(1u << i);
-	return libraries[i];
+	*call = (struct interposed_call){libraries[i], i, calls[i]};
+	calls[i] = call;
+	return 1;
 }
 
-int interposed_leave(enum interposed i, int ret)
+void interposed_leave(void *p)
 {
-	self->interposed &= (uint8_t) ~(1u << i);
-	return ret;
+	struct interposed_call *call = p;
+
+	calls[call->which] = call->outer;
 }
 
 int thread_has_allocator(void)

@@ -385,11 +385,8 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	int64_t ret = 0;
 	uint64_t tid = 0;
 	int locked = 0;
-	void *instead = interposed_enter(INTERPOSED_CREATE);
 
-	if (instead)
-		return interposed_leave(INTERPOSED_CREATE,
-					((__typeof__(&pthread_create))instead)(out, attr, start, arg));
+	INTERPOSED_FIRST(INTERPOSED_CREATE, pthread_create, (out, attr, start, arg));
 	t = shim_enter();
 	if (!t)
 		return REAL(pthread_create)(out, attr, start, arg);
@@ -540,12 +537,10 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 }
 
 #define JOIN_BODY(which, how, name, args, ts)                                                                          \
-	void *instead = interposed_enter(which);                                                                       \
 	struct thr *t;                                                                                                 \
 	int ret;                                                                                                       \
                                                                                                                        \
-	if (instead)                                                                                                   \
-		return interposed_leave(which, ((__typeof__(&name))instead)args);                                      \
+	INTERPOSED_FIRST(which, name, args);                                                                           \
 	t = shim_enter();                                                                                              \
 	if (!t)                                                                                                        \
 		return REAL(name) args;                                                                                \
@@ -571,12 +566,10 @@ EXPORT int pthread_timedjoin_np(pthread_t th, void **val, const struct timespec 
 
 EXPORT int pthread_detach(pthread_t th)
 {
-	void *instead = interposed_enter(INTERPOSED_DETACH);
 	struct thr *t;
 	int ret;
 
-	if (instead)
-		return interposed_leave(INTERPOSED_DETACH, ((__typeof__(&pthread_detach))instead)(th));
+	INTERPOSED_FIRST(INTERPOSED_DETACH, pthread_detach, (th));
 	t = shim_enter();
 	if (!t)
 		return REAL(pthread_detach)(th);

@@ -37,13 +37,31 @@ enum interposed {
 	INTERPOSED
 };
 void interposed_init(void); /* REAL() of these functions is libc's from here on */
-int interposed_comes_last(const char *name); /* is it one of them? */
+struct interposed_call {
+	void *fn;
+	enum interposed which;
+	struct interposed_call *outer;
+};
 /*
- * The function of a library that has to be called in the recorder's place, since it wraps it; then comes
- * interposed_leave(), which returns ret. NULL: there is none, or it is the one that calls.
+ * 1: a library wraps the function, so call->fn has to be called in the recorder's place; then comes interposed_leave(),
+ * also if the thread ends in that call. 0: there is none, or it is the one that calls. The call is on the caller's
+ * stack.
  */
-void *interposed_enter(enum interposed i);
-int interposed_leave(enum interposed i, int ret);
+int interposed_enter(struct interposed_call *call, enum interposed i);
+void interposed_leave(void *call);
+/* In a function that returns int: returns what the library's function returns, if there is one to be called. */
+#define INTERPOSED_FIRST(which, name, args)                                                                            \
+	do {                                                                                                           \
+		struct interposed_call call_;                                                                          \
+		int ret_;                                                                                              \
+                                                                                                                       \
+		if (!interposed_enter(&call_, which))                                                                  \
+			break;                                                                                         \
+		pthread_cleanup_push(interposed_leave, &call_);                                                        \
+		ret_ = ((__typeof__(&name))call_.fn)args;                                                              \
+		pthread_cleanup_pop(1);                                                                                \
+		return ret_;                                                                                           \
+	} while (0)
 /* Does libc get memory from an allocator of the program's? Such an allocator may have locks that make no event. */
 int thread_has_allocator(void);
 
