@@ -71,7 +71,7 @@ static bool is_split_off(struct explain *x, uint64_t pc)
 	return is;
 }
 
-/* own: the highest stack pointer that was seen in the function; what it has called stands below. */
+/* own: the highest stack pointer that was seen in the function; the frames of what it called are below that. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e)
 {
 	pid_t tid = x->t.in.seg.tid;

@@ -185,8 +185,8 @@ static int compares_with_earlier(struct explain *x, const struct vain *v, const 
 }
 
 /*
- * What it waits for is that a variable becomes another one than when it had read it, and nothing has written it
- * since. 1: told, in the place of the steps after so many; 0: it waits for something else, or that is not known; -1.
+ * The thread waits for a variable to differ from the value that it read, and nothing has written it since. 1: told, in
+ * place of the steps after the first `before`; 0: it waits for something else, or that is not known; -1.
  */
 static int tell_change(struct explain *x, const struct vain *v, const struct reason *r, size_t before, struct err *e)
 {
@@ -280,7 +280,7 @@ static int who_is_left(struct explain *x, const struct vain *v, const struct wak
 	return got < 0 ? -1 : 0;
 }
 
-/* Nothing is known of what it waits for: the last wake-up. */
+/* What it waits for is not known: adds the last wake-up. */
 static int only_wake(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
 {
 	int was = wake->n < v->wait ? wake_waited_at(x, v->thread, v->object, wake->n, e) : WAITED_NOT, got;

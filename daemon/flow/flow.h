@@ -40,7 +40,7 @@ int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *pla
  * of a loop of whose result it is certain.
  */
 int flow_will_compare_with_itself(struct explain *x, pid_t tid, struct insn_loc *place, struct err *e);
-/* The same of the last write to any of n places, at most 4: *which it is. */
+/* The same for the last write to any of n places, at most 4: *which of them it was. */
 int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e);
 
 /*

@@ -94,11 +94,11 @@ enum history_source { NOT_FROM_IT, FROM_IT, NOT_KNOWN };
 /* What was found out about that. */
 struct history_read {
 	const struct insn_loc *place; /* the variable */
-	uint8_t was[8]; /* what it was in front of the write */
-	bool same, other; /* it was read when it was that, when it was another value */
+	uint8_t was[8]; /* its value in front of the write */
+	bool same, other; /* the variable was read while it had that value; while it had another */
 	uint64_t event; /* before the last one of these reads */
 	bool foreign; /* what is looked at was made by another thread than the one that wrote the value */
-	bool lost; /* some part of the value comes from where nobody knows, or from the variable by another thread */
+	bool lost; /* the origin of a part of the value is not known, or is the variable, by another thread */
 	unsigned setters;
 };
 
@@ -169,7 +169,7 @@ static int read_at(struct explain *x, pid_t tid, const struct insn_loc *l, struc
 			read->foreign = foreign;
 			return got;
 		}
-		read->lost |= got != 1; /* 1: it has it from the beginning */
+		read->lost |= got != 1; /* 1: it had the value from the beginning */
 		return 0;
 	}
 	flow_setter_begin(&s);
@@ -272,8 +272,8 @@ static int would_hold(struct explain *x, const struct explain_compared *c, uint6
 }
 
 /*
- * Does the write make the value only of what the variable was before it was as in front of the write? *event: that
- * before it was read for the last time. 1; 0; -1.
+ * Was the written value made only from what the variable was before it had the value in front of the write? *event: the
+ * one before the last of these reads. 1; 0; -1.
  */
 static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w, uint64_t *event,
 		       struct err *e)

@@ -204,7 +204,7 @@ int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_
  */
 int flow_giver_level(struct inspect *p, uint64_t what, int *level, struct err *e);
 #define FLOW_NEAR_STEPS 8u /* from a branch back to the comparison */
-/* latest.c: back to the instruction that has set the flags. 0; 1: it is not met; -1. */
+/* latest.c: goes back to the instruction that set the flags. 0; 1: none was reached; -1. */
 int flow_to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, struct err *e);
 /* Follows the value as long as it is only copied, and explain_is_over does not end the search. */
 int flow_on(struct flow *f, struct err *e);

@@ -280,7 +280,7 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
 	return 1;
 }
 
-/* ---- what is written between a reading and a writing ---- */
+/* ---- writes between a read and a write ---- */
 
 /* l: what was read and written. */
 static int tell_lost(struct flow *f, const struct insn_loc *l, uint32_t reader, struct err *e)

@@ -18,10 +18,11 @@
 
 #define POLL_MS 2
 #define ASK_STOPS 256 /* stops between two looks at the process and the client */
-#define NEAR_S 2 /* of recorded time that is gone over for a few looks more */
+/* seconds of recorded time: a way that is shorter is replayed once more for a few further evaluations */
+#define NEAR_S 2
 #define LOOKS_MIN 32
 #define WATCHES TRACE_SLOTS
-#define TRIES 4 /* from change to change, before it is looked at event by event */
+#define TRIES 4 /* runs from change to change; after these, the value is looked at event by event */
 /* What work counts for (trace/budget.h), besides evaluating: it is the same in each run, so that the answer is, too. */
 #define EVENT_NS 1000u /* an event on the way */
 #define HIT_NS 20000u /* a stop at a change */
@@ -35,7 +36,7 @@ struct following {
 	struct trace_budget budget, half;
 	uint64_t counted; /* the event up to which those on the way were counted */
 	uint64_t until; /* from change to change: that of the way for which there is work left, even without changes */
-	uint64_t left_ns; /* of the budget, after a run from change to change */
+	uint64_t left_ns; /* what is left of the budget after a run from change to change */
 	struct trace_words words;
 	struct group group;
 	uint64_t gadget; /* address of a `syscall` instruction in the process, for making copies */

@@ -107,7 +107,7 @@ static uint64_t cost_ns(void *arg)
 	return expr_cost_ns(((struct ctx *)arg)->x);
 }
 
-/* The segment ends when its event is counted, also in a copy with a control page of its own. */
+/* Has the segment ended? It ends when its event is counted, also in a copy with a control page of its own. */
 static int ended(void *arg, struct trace *t, bool *end, struct err *e)
 {
 	return segment_is_over(&((struct ctx *)arg)->seg, t->pid, end, e);

@@ -18,8 +18,9 @@
 /* So many statements are gone back over inside of which alone it was good, within this time at the most. */
 #define WITHIN_STATEMENTS 40
 #define WITHIN_NS 60000000000ull
-#define SEGMENTS 16 /* so many are looked into, the longest ones, when changes cannot be followed */
-#define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
+#define SEGMENTS 16 /* segments that are examined, the longest ones, when changes cannot be followed */
+/* limit when the user asked for the last transition, however long that takes */
+#define WHOLE_NS (3600ull * 1000000000u)
 
 /* Runs stage D in the segment after event n, up to the bad end if that is in this segment. */
 static int turn_in(struct watch *w, uint64_t n, struct err *e)

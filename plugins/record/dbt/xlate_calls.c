@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * xlate_calls.c: calls and returns in a report (rlog/report.h). With a shadow of the heap, most calls return before
- * anything else is told: such a return takes the call's entry out again, and how often each call was executed is
- * counted here. Of calls by memory, arguments and results are told, too; with a filter, those of the functions that
- * the worker wants, by the words from which they are called. Where the shadow says that such a function accesses only
- * what it may, nothing is told, and libc's code is executed as it is.
+ * anything else is reported: such a return removes the call's entry again, and how often each call was executed is
+ * counted here. Of calls through memory, arguments and results are reported, too; with a filter, those of the functions
+ * that the worker wants, selected by the words through which they are called. Where the shadow says that such a
+ * function accesses only what it may, nothing is reported, and libc's code is executed as it is.
  */
 #include "record/dbt/xlate_entry.h"
 #include "rlog/replay.h"
@@ -116,7 +116,7 @@ void xlate_put_args(struct xlate *x, struct cache *c, uint64_t pc)
 	end(x, c, 8);
 }
 
-/* jrcxz over a jump to what is put later: its place, for jumps_lead */
+/* Emits jrcxz over a jump to what is emitted later. Returns the jump's place, for jumps_lead. */
 static uint8_t *put_unless_zero(struct cache *c)
 {
 	uint8_t *jump;

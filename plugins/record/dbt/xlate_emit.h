@@ -83,19 +83,21 @@ struct xlate {
 	uint64_t site, by, hits, kept_rax, kept_rcx, kept_rdx, kept_flags, native_at, natives, native_top, fresh;
 	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
 	uint64_t full_bits, heap_bits, shadow_bits, report_full; /* xlate_report.c: masks for pext; without pext */
-	uint64_t operand; /* of the access that is looked at */
-	uint64_t page_bit; /* xlate_report.c: of addresses in every second page */
-	uint64_t known_site, known_back, kept_known; /* xlate_known.c: whose entry is written; where it goes on; rdx */
-	uint64_t sign_bit,
-		called; /* xlate_report.c: 1 << 63; where a return address stands, bits inverted; 0: nowhere */
-	uint64_t check, check_thunk; /* xlate_calls.c: REPORT_CHECK_... of the call; who looks at it */
-	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
-	/* of the last call of the recorder: where its return address stands, and the one in the program, in
-	 * whose place `back` stands there */
+	uint64_t operand; /* address of the operand that is examined */
+	uint64_t page_bit; /* xlate_report.c: the bit that is set in addresses of every second page */
+	/* xlate_known.c: the site whose entry is written; where the stub returns to; the saved rdx */
+	uint64_t known_site, known_back, kept_known;
+	uint64_t sign_bit, called; /* xlate_report.c: 1 << 63; where a return address is, bits inverted, 0: nowhere */
+	uint64_t check, check_thunk; /* xlate_calls.c: REPORT_CHECK_... of the call; the code that checks it */
+	uint64_t minus[XLATE_WORDS]; /* the watched words, negated */
+	/*
+	 * of the last call of the recorder: where its return address is, and the return address in the program, instead
+	 * of which `back` is there
+	 */
 	uint64_t native_sp, native_ret;
 	uint64_t native_libc; /* not 0: what was called is a function of libc's (xlate_calls.c) */
-	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
-	struct { /* where branches by registers and memory go, by the low bits of the address */
+	uint64_t native[NATIVE]; /* a ring, since a jump out of the recorder leaves an entry behind */
+	struct { /* targets of branches through registers and memory, by the low bits of the address */
 		uint64_t pc, code;
 	} quick[QUICK];
 
@@ -158,7 +160,7 @@ void emit_ret(struct xlate *x, struct cache *c, const struct insn *i);
 void emit_native(struct xlate *x, struct cache *c, uint64_t pc);
 /* The same, of a function of libc, whose address is in `by`. */
 void emit_native_libc(struct xlate *x, struct cache *c);
-/* After it: the stack is as if it had returned by itself. */
+/* After it: restores the stack as if the recorder had returned by itself. */
 void emit_back(struct xlate *x, struct cache *c);
 void xlate_note_back(const struct xlate *x); /* for xlate_was_back */
 /* In place of the exit at s: counts, compares the filter's word, and mostly goes on at once. */

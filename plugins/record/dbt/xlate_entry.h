@@ -158,7 +158,7 @@ void xlate_put_stands(struct xlate *x, struct cache *c);
 void xlate_put_plain(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void xlate_put_filtered(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i, unsigned bytes);
 
-/* xlate_vectors.c: entries, in front of that of the access, for the vector registers that say what it accesses. */
+/* xlate_vectors.c: entries, before that of the access, for the vector registers that determine what it accesses. */
 void xlate_put_vectors(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 /* Entries for the vectors that the instruction reads, if their values matter. */
 void xlate_put_vector_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);

@@ -201,7 +201,7 @@ static void end_with(pid_t parent)
 		raw1(SYS_exit_group, 0);
 }
 
-/* Are children made that stand still? Not where threads run ahead. */
+/* Does the fork also make a child that waits (a branch)? Not where threads run ahead. */
 static int makes_branch(pid_t me)
 {
 	const struct replay_ctl *c = G.ctl;
@@ -233,7 +233,7 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 	if (other_pids)
 		k.set_tid = k.set_tid_size = 0;
 	b->process = child;
-	pid = clone_any(&k); /* where its PID is in use, it is made later */
+	pid = clone_any(&k); /* if its PID is in use, it is made later */
 	if (pid > 0 && other_pids)
 		G.ctl->branch_pid[place] = (int)pid;
 	if (pid > 0)

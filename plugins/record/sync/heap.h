@@ -145,7 +145,7 @@ void heap_init(void);
 /* Uses glibc's heap from here on, or the one with canaries; or a sanitizer's, whatever the mode. */
 void heap_use(enum rlog_malloc mode);
 struct link_map;
-int heap_is_in(const struct link_map *m); /* is the heap in use that library's, a sanitizer's? */
+int heap_is_in(const struct link_map *m); /* is it the library with an allocator, of which blocks may be? */
 uint32_t
 heap_check(void); /* a checksum of the lists, which changes with each allocation; for a process without other threads */
 void heap_thread_end(struct thr *t); /* makes what the thread has freed available to the others */
