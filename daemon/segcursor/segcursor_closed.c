@@ -2,14 +2,14 @@
 /*
  * segcursor_closed.c: a step through functions of the recorder's in which the program's code cannot run, but for signal
  * handlers (replay_ctl.closed_lo). A call into a recorded system call takes about a thousand instructions, nearly all
- * of them there, and a single step takes 30 us. So the copy runs to the functions' return, with breakpoints of the
- * processor's at that and at the call of signal handlers; nothing is written into its text.
+ * of them there, and a single step takes 30 us. So the copy runs to the functions' return, with breakpoints in its text
+ * at that and at the call of signal handlers.
  */
 #include "segcursor/segcursor_int.h"
+#include "trace/int3.h"
 #include "visibility/shim_frames.h"
 
-#define RETURN_SLOT 0u
-#define HANDLERS_SLOT 1u
+#define POINTS 2
 #define END_SLOT (TRACE_SLOTS - 1)
 #define SLICE_NS 50000000u /* how often the user is asked */
 #define STALLED_SLICES 40u
@@ -53,25 +53,61 @@ static int run_slice(struct segcur *in, struct trace *t, unsigned *asleep, struc
 	return s->why == TRACE_SIGNAL || s->slots & ~(1u << END_SLOT);
 }
 
+/* Where it stops: at the return, and at the call of signal handlers. */
+struct points {
+	struct trace_int3 at[POINTS];
+};
+
+static int insert(struct points *p, const struct segcur *in, const struct trace *t, uint64_t to, struct err *e)
+{
+	return trace_int3_insert(&p->at[0], t, to, e) || trace_int3_insert(&p->at[1], t, in->visibility.handlers, e)
+		       ? -1
+		       : 0;
+}
+
+static int take_out(struct points *p, const struct trace *t, struct err *e)
+{
+	for (unsigned i = POINTS; i--;)
+		if (trace_int3_take_out(&p->at[i], t, e))
+			return -1;
+	return 0;
+}
+
 /* Runs to `to`, or until something else stops it. stop->kind is STOP_OVER or 0. */
-static int run_to(struct segcur *in, struct trace *t, uint64_t to, int *sig, struct stop *stop, struct err *e)
+static int run_to_points(struct segcur *in, struct trace *t, uint64_t to, struct points *p, int *sig, struct stop *stop,
+			 struct err *e)
 {
 	struct trace_stop s = {0};
 	unsigned asleep = 0;
 	int r = 0;
 
 	*stop = (struct stop){0};
-	if (trace_set_break(t, RETURN_SLOT, to, e) || trace_set_break(t, HANDLERS_SLOT, in->visibility.handlers, e) ||
-	    trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e))
+	if (trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e) || insert(p, in, t, to, e))
 		return -1;
 	while (!r && !stop->kind)
 		r = run_slice(in, t, &asleep, &s, stop, e);
 	if (r < 0)
 		return -1;
+	if (stop->kind)
+		return 0;
+	for (unsigned i = 0; i < POINTS; i++) {
+		r = trace_int3_met(&p->at[i], t, &s, e);
+		if (r)
+			return r < 0 ? -1 : 0;
+	}
 	/* a fault: the next step executes the instruction again, and reports it */
-	if (!stop->kind && s.why == TRACE_SIGNAL && !trace_is_fault(&s))
+	if (s.why == TRACE_SIGNAL && !trace_is_fault(&s))
 		*sig = s.info.si_signo;
-	return t->alive && (trace_clear(t, RETURN_SLOT, e) || trace_clear(t, HANDLERS_SLOT, e)) ? -1 : 0;
+	return 0;
+}
+
+static int run_to(struct segcur *in, struct trace *t, uint64_t to, int *sig, struct stop *stop, struct err *e)
+{
+	struct points p = {0};
+	struct err ignored;
+	int r = run_to_points(in, t, to, &p, sig, stop, e);
+
+	return take_out(&p, t, r ? &ignored : e) || r ? -1 : 0;
 }
 
 /* The same, and finds out where the thread is then. STOP_STEP: in a visible state. */

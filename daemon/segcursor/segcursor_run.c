@@ -132,15 +132,11 @@ static bool given_up(void *ctx)
  * t stands at the beginning of a function of the recorder that runs long, and in which no state is visible
  * (replay_ctl.search_addr): runs to its return, or until something stops it.
  */
-static int run_through(struct segcur *in, struct trace *t, const struct breaks *b, int *sig, uint64_t *pc,
-		       struct err *e)
+static int run_through(struct segcur *in, struct trace *t, int *sig, uint64_t *pc, struct err *e)
 {
-	int slot = b ? breaks_free_slot(b) : 0;
 	struct trace_stop s;
 
-	if (slot < 0)
-		return 0;
-	if (trace_finish_call(t, (unsigned)slot, given_up, in, &s, e))
+	if (trace_finish_call_alone(t, given_up, in, &s, e))
 		return -1;
 	if (s.why == TRACE_EXITED)
 		return err_set(e, ERR_INTERNAL, "thread %u ended after event %" PRIu64, in->seg.thread, in->n);
@@ -183,7 +179,7 @@ int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *
 			*stop = watched;
 		if (seen)
 			return 0;
-		if (search && before == search && run_through(in, t, b, sig, &before, e))
+		if (search && before == search && run_through(in, t, sig, &before, e))
 			return -1;
 		if (!b && segcur_closed_pass(in, t, from, &shim_call, &before, sig, stop, e))
 			return -1;

@@ -11,5 +11,8 @@
  */
 int trace_finish_call(struct trace *t, unsigned slot, bool (*cancelled)(void *ctx), void *ctx, struct trace_stop *stop,
 		      struct err *e);
+/* The same, if no other thread of the process runs: by a breakpoint in the text, which no processor misses. */
+int trace_finish_call_alone(struct trace *t, bool (*cancelled)(void *ctx), void *ctx, struct trace_stop *stop,
+			    struct err *e);
 
 #endif

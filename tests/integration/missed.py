@@ -7,7 +7,7 @@ from fredtest import BUILD, FREDCTL, check
 
 DROP = r"""
 /*
- * Preloaded into fredd: in each worker, one hit of a debug register on data is lost. $DROP_HIT is a file with the hit's
+ * Preloaded into fredd: in each worker, one hit of a debug register on data, or on code, is lost. $DROP_HIT is a file with the hit's
  * number, from 1; or -N: each Nth is. $DROP_HIT.seen gets a byte for each hit up to it, 'd' for what is lost.
  */
 #define _GNU_SOURCE
@@ -51,7 +51,13 @@ static void note(int lost)
 	close(fd);
 }
 
-static int is_data_hit(pid_t tid)
+/* $DROP_CODE: of a breakpoint, not of data */
+static int is_kind(int data)
+{
+	return !getenv("DROP_CODE") == data;
+}
+
+static int is_hit(pid_t tid)
 {
 	long dr6, dr7;
 	siginfo_t info;
@@ -64,7 +70,7 @@ static int is_data_hit(pid_t tid)
 	if (errno || dr6 & BIT_STEP)
 		return 0;
 	for (int i = 0; i < 4; i++)
-		if (dr6 & 1 << i && dr7 >> (16 + 4 * i) & 1)
+		if (dr6 & 1 << i && is_kind(dr7 >> (16 + 4 * i) & 1))
 			return 1;
 	return 0;
 }
@@ -77,7 +83,7 @@ static int drop(pid_t tid, int status)
 	int lost;
 	long n = WIFSTOPPED(status) && status >> 8 == SIGTRAP ? number() : 0;
 
-	if (!n || !is_data_hit(tid))
+	if (!n || !is_hit(tid))
 		return 0;
 	if (self != getpid())
 		seen = 0;
@@ -111,14 +117,15 @@ pid_t waitpid(pid_t pid, int *status, int options)
 class Missing:
     """Such a daemon, as a context. Commands with the environment `env` use it."""
 
-    def __init__(self, s):
+    def __init__(self, s, code=False):
+        """code: of breakpoints, not of data"""
         self.home, self.file, lib = s.path("home-missing"), s.path("drop_hit"), s.path("drop.so")
         with open(s.path("drop.c"), "w") as f:
             f.write(DROP)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", lib, s.path("drop.c")], check=True, timeout=60)
         os.makedirs(self.home, 0o700, exist_ok=True)
         self.env = dict(s.env, FRED_HOME=self.home)
-        self.preload = dict(self.env, LD_PRELOAD=lib, DROP_HIT=self.file)
+        self.preload = dict(self.env, LD_PRELOAD=lib, DROP_HIT=self.file, **{"DROP_CODE": "1"} if code else {})
 
     def __enter__(self):
         ready, tell = os.pipe()
