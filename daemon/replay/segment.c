@@ -258,6 +258,7 @@ static int arm(struct segment *s, uint64_t pc, struct err *e)
 }
 
 #define OTHER_SLOT 2
+#define ARRIVAL_STACK 512
 
 int segment_next(struct segment *s, uint64_t pc, struct err *e)
 {
@@ -287,30 +288,80 @@ int segment_next(struct segment *s, uint64_t pc, struct err *e)
 	}
 }
 
-int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e)
-{
-	for (uint64_t i = 0; i < hits; i++) {
-		int r = segment_next(s, pc, e);
+/* Where a run has stopped, and what it has counted. */
+struct arrival {
+	uint64_t hits, passed;
+	struct user_regs_struct regs;
+	uint8_t stack[ARRIVAL_STACK]; /* its top */
+};
 
-		if (r < 0)
-			return -1;
-		if (r == SEGMENT_OVER)
-			return err_set(
-				e, ERR_USAGE, "thread %u is at 0x%llx only %llu times between event %llu and the next",
-				s->thread, (unsigned long long)pc, (unsigned long long)i, (unsigned long long)s->n);
-	}
-	return 0;
-}
-
-int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed, struct err *e)
+static int arrive(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, struct arrival *a, struct err *e)
 {
+	int r = SEGMENT_HIT;
+
+	*a = (struct arrival){0};
 	s->passed = 0;
 	if (other != pc && trace_set_break(&s->held, OTHER_SLOT, other, e))
 		return -1;
-	if (segment_run_to(s, pc, hits, e))
+	while (a->hits < hits && r == SEGMENT_HIT) {
+		r = segment_next(s, pc, e);
+		a->hits += r == SEGMENT_HIT;
+	}
+	a->passed = other == pc ? a->hits : s->passed;
+	if (r < 0)
 		return -1;
-	*passed = other == pc ? hits : s->passed;
-	return other != pc ? trace_clear(&s->held, OTHER_SLOT, e) : 0;
+	if (r == SEGMENT_OVER)
+		return 0;
+	if (other != pc && trace_clear(&s->held, OTHER_SLOT, e))
+		return -1;
+	if (trace_get_regs(&s->held, &a->regs, e))
+		return -1;
+	trace_read_some(s->held.pid, a->regs.rsp, a->stack, sizeof(a->stack));
+	return 0;
+}
+
+static int arrive_in_copy(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, struct arrival *a,
+			  struct err *e)
+{
+	struct segment copy = *s;
+	int r;
+
+	if (trace_fork(&s->held, s->gadget, &copy.held, e))
+		return -1;
+	r = segment_unshare(&copy.held, e) || arrive(&copy, pc, hits, other, a, e) ? -1 : 0;
+	trace_kill(&copy.held);
+	return r;
+}
+
+/*
+ * A processor may miss the hit of a debug register (localsearch/local_last.c), and the held thread cannot go back. So a
+ * copy goes there first, and what they find must agree.
+ */
+int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed, struct err *e)
+{
+	struct arrival before, now;
+
+	if (arrive_in_copy(s, pc, hits, other, &before, e) || arrive(s, pc, hits, other, &now, e))
+		return -1;
+	if (memcmp(&before, &now, sizeof(now)) != 0)
+		return err_set(
+			e, ERR_INTERNAL,
+			"the debug registers of this processor have missed a breakpoint: two runs to time %llu at "
+			"0x%llx end in different states: try again",
+			(unsigned long long)hits, (unsigned long long)pc);
+	if (now.hits < hits)
+		return err_set(e, ERR_USAGE, "thread %u is at 0x%llx only %llu times between event %llu and the next",
+			       s->thread, (unsigned long long)pc, (unsigned long long)now.hits,
+			       (unsigned long long)s->n);
+	*passed = now.passed;
+	return 0;
+}
+
+int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e)
+{
+	uint64_t passed;
+
+	return segment_run_counting(s, pc, hits, pc, &passed, e);
 }
 
 int segment_unshare(struct trace *copy, struct err *e)

@@ -84,7 +84,10 @@ enum segment_stop { SEGMENT_HIT = 1, SEGMENT_OVER = 2 };
  * Goes on to just before the next arrival at pc. Returns enum segment_stop, or -1. Uses debug register slots 0 and 1.
  */
 int segment_next(struct segment *s, uint64_t pc, struct err *e);
-/* Runs to just before the hits-th arrival (from 1). ERR_USAGE: there are fewer. */
+/*
+ * Runs to just before the hits-th arrival (from 1). ERR_USAGE: there are fewer; ERR_INTERNAL also if a copy that goes
+ * there first does not find the same, since the processor has missed an arrival.
+ */
 int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e);
 
 /*
