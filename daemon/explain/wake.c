@@ -77,12 +77,20 @@ static int whose_event(struct explain *x, uint64_t n, uint64_t object, struct er
 		       : OF_UNKNOWN;
 }
 
+#define PAGE 4096u
+
+/* Had another process written there, in memory that they share? It may wake the thread, too. */
+static bool is_of_others(const struct rlog_rec *rec, uint64_t object)
+{
+	return rec->kind == RLOG_PAGE && rec->nops && object - rec->op[0] < PAGE;
+}
+
 #define SCAN_EVENTS 2000000u /* at most this many events are read back, ... */
 #define SCAN_STATES 64u /* ... and this many states visited */
 
 /*
- * The last wake-up of the object by another thread, up to the event v->until. 0: *wake is that, 0 if there is none; 1:
- * it is not known; -1.
+ * The last wake-up of the object by another thread, up to the event v->until. 0: *wake is that, 0 if there is none, or
+ * another process may have made it; 1: it is not known; -1.
  */
 static int last_wake(struct explain *x, const struct vain *v, uint64_t *wake, struct err *e)
 {
@@ -99,6 +107,8 @@ static int last_wake(struct explain *x, const struct vain *v, uint64_t *wake, st
 			return 1;
 		if (timeline_read(x->nav.t.tl, n, &ev, e))
 			return -1;
+		if (ev.where.process == x->process && is_of_others(&ev.ev.rec, v->object))
+			return 0;
 		if (ev.where.process != x->process || ev.where.thread == v->thread || !is_wake(&ev.ev.rec, hash))
 			continue;
 		if (states++ >= SCAN_STATES)
@@ -180,14 +190,6 @@ int wake_read(struct explain *x, const struct vain *v, struct wake *w, struct er
 	w->others = (enum waited)others;
 	w->may_have_woken = got || may_be_woken(x, v, w);
 	return 0;
-}
-
-#define PAGE 4096u
-
-/* Had another process written there, in memory that they share? It may wake the thread, too. */
-static bool is_of_others(const struct rlog_rec *rec, uint64_t object)
-{
-	return rec->kind == RLOG_PAGE && rec->nops && object - rec->op[0] < PAGE;
 }
 
 uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct wake *w)
