@@ -19,7 +19,7 @@
 #define WITHIN_STATEMENTS 40
 #define WITHIN_NS 60000000000ull
 #define SEGMENTS 16 /* segments that are examined, the longest ones, when changes cannot be followed */
-/* limit when the user asked for the last transition, however long that takes */
+/* in place of these times, when the user asked for the last one of all */
 #define WHOLE_NS (3600ull * 1000000000u)
 
 /* Runs stage D in the segment after event n, up to the bad end if that is in this segment. */
