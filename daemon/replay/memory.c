@@ -17,6 +17,7 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "replay/vectors.h"
+#include "trace/pagemap.h"
 
 #define MAGIC 0x324d454d44455246ull /* "FREDMEM2" */
 #define PAGE 4096ull
@@ -181,14 +182,19 @@ static int add_map(struct buf *b, const struct comparable *l, const struct mappi
 
 	for (uint64_t at = l->live & ~(PAGE - 1); at < m->hi;) {
 		uint64_t n = (m->hi - at) / PAGE;
+		bool used = false;
 
 		if (n > 512)
 			n = 512;
 		if (pread_full(l->pagemap, entry, n * 8, (off_t)(at / PAGE * 8)) != (ssize_t)(n * 8))
 			return err_errno(e, ERR_INTERNAL, "/proc/PID/pagemap");
-		for (uint64_t i = 0; i < n; i++, at += PAGE)
+		for (uint64_t i = 0; i < n; i++, at += PAGE) {
+			used |= entry[i] != 0;
 			if (is_own(entry[i], m))
 				add_page(b, l, m, at, count);
+		}
+		if (!used && at < m->hi)
+			at = pagemap_next_used(l->pagemap, at, m->hi);
 	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include "trace/internal.h"
+#include "trace/pagemap.h"
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -90,13 +91,27 @@ static bool may_differ(uint64_t a, uint64_t b)
 	return (a & b & SWAPPED) || (a ^ b) & (PRESENT | SWAPPED) || !(a & FRAME) || (a & FRAME) != (b & FRAME);
 }
 
+/* The first page at or after `at` that one of the two has, as far as that is known. */
+static uint64_t next_used(const struct pair *p, uint64_t at, uint64_t to)
+{
+	uint64_t left = at < to ? pagemap_next_used(p->left_map, at, to) : to, right;
+
+	if (left == at || at >= to)
+		return left;
+	right = pagemap_next_used(p->right_map, at, left);
+	return right < left ? right : left;
+}
+
 static int compare_range(struct pair *p, uint64_t from, uint64_t to, struct err *e)
 {
 	uint64_t a[PAGES], b[PAGES];
 
-	for (uint64_t at = from; at < to; at += PAGES * PAGE) {
-		uint64_t n = (to - at) / PAGE < PAGES ? (to - at) / PAGE : PAGES;
-		ssize_t want = (ssize_t)(n * 8);
+	for (uint64_t at = from, n; at < to; at += n * PAGE) {
+		bool used = false;
+		ssize_t want;
+
+		n = (to - at) / PAGE < PAGES ? (to - at) / PAGE : PAGES;
+		want = (ssize_t)(n * 8);
 
 		if (pread(p->left_map, a, (size_t)want, (off_t)(at / PAGE * 8)) != want ||
 		    pread(p->right_map, b, (size_t)want, (off_t)(at / PAGE * 8)) != want)
@@ -104,9 +119,12 @@ static int compare_range(struct pair *p, uint64_t from, uint64_t to, struct err 
 		for (uint64_t i = 0; i < n; i++) {
 			int r = may_differ(a[i], b[i]) ? compare_page(p, at + i * PAGE, e) : 0;
 
+			used |= ((a[i] | b[i]) & (PRESENT | SWAPPED)) != 0;
 			if (r)
 				return r;
 		}
+		if (!used)
+			at = next_used(p, at + n * PAGE, to) - n * PAGE;
 	}
 	return 0;
 }
