@@ -18,6 +18,7 @@
 #include "flow/flow_int.h"
 #include "replay/pick.h"
 #include "replay/show.h"
+#include "sanitizer/sanitizer.h"
 #include "timetravel/cursor_int.h"
 
 #define DEPTH 24 /* steps */
@@ -60,6 +61,16 @@ static int explain_signal(struct explain *x, const struct failure_fault *f, stru
 	return r;
 }
 
+/* 1: it was not a sanitizer's runtime that ended the program. */
+static int explain_reported(struct explain *x, struct err *e)
+{
+	int r = sanitizer_explain(x, e);
+
+	if (r)
+		return r;
+	return failure_returned(x, e) || because_of_bound(x, e) ? -1 : because_here(x, e);
+}
+
 static int explain_crash(struct explain *x, struct err *e)
 {
 	struct failure_fault f;
@@ -72,6 +83,9 @@ static int explain_crash(struct explain *x, struct err *e)
 		return stuck_explain(x, e);
 	if (explain_goto_failure(x, e))
 		return -1;
+	r = f.code > 0 && f.sig != SIGABRT ? 1 : explain_reported(x, e);
+	if (r <= 0)
+		return r;
 	if (f.sig == SIGABRT)
 		return failure_abort(x, e) || failure_returned(x, e) ? -1 : 0;
 	r = f.code > 0 ? failure_fault(x, &f, e) : explain_signal(x, &f, e);
@@ -175,7 +189,9 @@ static int explain_failure(struct explain *x, struct err *e)
 		r = explain_crash(x, e);
 		break;
 	case PROCS_FAILED:
-		r = explain_goto_failure(x, e) ? -1 : failure_exit(x, e);
+		r = explain_goto_failure(x, e) ? -1 : explain_reported(x, e);
+		if (r > 0)
+			r = failure_exit(x, e);
 		break;
 	case PROCS_RUNNING:
 		r = stuck_explain(x, e);
