@@ -64,8 +64,11 @@ static int explain_signal(struct explain *x, const struct failure_fault *f, stru
 /* 1: it was not a sanitizer's runtime that ended the program. */
 static int explain_reported(struct explain *x, struct err *e)
 {
-	int r = sanitizer_explain(x, e);
+	struct sanitizer_signal s;
+	int r = sanitizer_explain(x, &s, e);
 
+	if (r == SANITIZER_SIGNAL)
+		r = failure_fault(x, &(struct failure_fault){s.sig, 1, s.addr, s.pc}, e);
 	if (r)
 		return r;
 	return failure_returned(x, e) || because_of_bound(x, e) ? -1 : because_here(x, e);

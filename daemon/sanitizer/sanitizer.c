@@ -5,6 +5,7 @@
  */
 #include "sanitizer/sanitizer.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -57,10 +58,16 @@ static char *without_namespace(const char *name)
 	return xstrndup(name, n);
 }
 
+static bool is_shim(const struct gdb_frame *f)
+{
+	return f->module && str_starts(f->module, RLOG_SHIM_NAME);
+}
+
 /*
  * The level of the frame that called the innermost functions of the runtime; 0: they did not run, or that is not known.
+ * *signal: the runtime handled a signal, and it is the frame that the signal interrupted.
  */
-static size_t caller_level(struct inspect *p)
+static size_t caller_level(struct inspect *p, bool *signal)
 {
 	size_t level = 0;
 
@@ -70,6 +77,9 @@ static size_t caller_level(struct inspect *p)
 		return 0;
 	while (level < p->nframes && (is_runtime(inspect_function(p, level)) || is_intercepted(p, level)))
 		level++;
+	*signal = false;
+	for (; level < p->nframes && (is_shim(&p->frames[level]) || p->frames[level].signal_handler); level++)
+		*signal |= p->frames[level].signal_handler;
 	return level < p->nframes ? level : 0;
 }
 
@@ -276,7 +286,8 @@ static int tell_end_of_life(struct explain *x, uint64_t addr, struct err *e)
 	struct user_regs_struct regs;
 	struct inspect p = {0};
 	uint64_t call = 0;
-	bool ignored, inside;
+	size_t level;
+	bool ignored, inside, signal;
 	int r = flow_last_write(x, shadow_of(addr), 1, 0, &ignored, e);
 
 	if (r)
@@ -285,9 +296,10 @@ static int tell_end_of_life(struct explain *x, uint64_t addr, struct err *e)
 		inspect_close(&p);
 		return -1;
 	}
-	inside = caller_level(&p) > 0;
+	level = caller_level(&p, &signal);
+	inside = level > 0 && !signal;
 	if (inside)
-		call = call_before(x, p.frames[caller_level(&p)].addr);
+		call = call_before(x, p.frames[level].addr);
 	inspect_close(&p);
 	r = inside ? to_call(x, call, e) : 0;
 	if (r || explain_regs(x, x->t.in.seg.tid, &regs, e) || inspect_open(&p, x, e)) {
@@ -333,20 +345,33 @@ static int follow(struct explain *x, const char *entry, const struct sanitizer_r
 	return flow_follow(x, x->tid, &l, pointer, e);
 }
 
-/* The program stands at its end, inside of the runtime. */
-static int explain_report(struct explain *x, const char *entry, uint64_t call, struct err *e)
+/*
+ * Goes to the program's instruction `pc` that the runtime was called or interrupted for, which becomes the failure, and
+ * reads the report. 0; 1: it is not met, and the program stands at its end; -1.
+ */
+static int to_failure(struct explain *x, uint64_t pc, struct sanitizer_report *report, struct err *e)
 {
-	struct sanitizer_report report = {0};
-	struct inspect p = {0};
-	int r, got = to_call(x, call, e);
+	int got = to_call(x, pc, e);
 
 	if (got < 0 || (got && explain_goto_failure(x, e)))
 		return -1;
 	x->tid = x->t.in.seg.tid;
 	if (cursor_where(&x->t, &x->at, e))
 		return -1;
-	if (!got && (read_report(x, x->at.event, cursor_ordinal(&x->t, x->tid), &report, e) ||
+	if (!got && (read_report(x, x->at.event, cursor_ordinal(&x->t, x->tid), report, e) ||
 		     cursor_goto_point(&x->t, &x->at, e)))
+		return -1;
+	return got;
+}
+
+/* The program stands at its end, inside of the runtime. */
+static int explain_report(struct explain *x, const char *entry, uint64_t call, struct err *e)
+{
+	struct sanitizer_report report = {0};
+	struct inspect p = {0};
+	int r, got = to_failure(x, call, &report, e);
+
+	if (got < 0)
 		return -1;
 	tell_report(x, &report, entry);
 	r = inspect_open(&p, x, e);
@@ -358,22 +383,51 @@ static int explain_report(struct explain *x, const char *entry, uint64_t call, s
 	return r || got ? (r ? -1 : 0) : follow(x, entry, &report, e);
 }
 
-int sanitizer_explain(struct explain *x, struct err *e)
+static int signal_of(const char *what)
+{
+	static const struct {
+		const char *name;
+		int sig;
+	} signals[] = {{"FPE", SIGFPE}, {"BUS", SIGBUS}, {"ILL", SIGILL}, {"TRAP", SIGTRAP}};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (str_starts(what, signals[i].name))
+			return signals[i].sig;
+	return SIGSEGV;
+}
+
+/* The same, where the runtime handled a signal. SANITIZER_SIGNAL, 1 or -1. */
+static int read_signal(struct explain *x, uint64_t pc, struct sanitizer_signal *s, struct err *e)
+{
+	struct sanitizer_report report = {0};
+	int r = to_failure(x, pc, &report, e);
+
+	if (r)
+		return r;
+	*s = (struct sanitizer_signal){signal_of(report.what), report.addr, pc};
+	explain_note(x, "%s handled the signal, and ended the program", report.tool[0] ? report.tool : "a sanitizer");
+	return SANITIZER_SIGNAL;
+}
+
+int sanitizer_explain(struct explain *x, struct sanitizer_signal *s, struct err *e)
 {
 	cleanup_free char *entry = NULL;
 	struct inspect p = {0};
-	uint64_t call = 0;
+	uint64_t pc = 0;
+	bool signal = false;
 	size_t level;
 
 	if (inspect_open(&p, x, e)) {
 		inspect_close(&p);
 		return -1;
 	}
-	level = caller_level(&p);
+	level = caller_level(&p, &signal);
 	if (level) {
 		entry = without_namespace(inspect_function(&p, level - 1));
-		call = call_before(x, p.frames[level].addr);
+		pc = signal ? p.frames[level].addr : call_before(x, p.frames[level].addr);
 	}
 	inspect_close(&p);
-	return level ? explain_report(x, entry, call, e) : 1;
+	if (!level)
+		return 1;
+	return signal ? read_signal(x, pc, s, e) : explain_report(x, entry, pc, e);
 }
