@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * malloc_turns.c: an allocator of the program's own with a lock of its own, which libc calls too, when it makes a
- * thread and when one ends; who finds the lock taken makes other calls.
+ * thread, when one ends and when it is joined; who finds the lock taken makes other calls. The output depends on the
+ * order of all calls.
  *
  * RECORD: --sched serial
  * CFLAGS: -rdynamic
@@ -21,7 +22,7 @@
 static char room[ROOM] __attribute__((aligned(4096)));
 static size_t used;
 static int taken, stop;
-static unsigned waits;
+static unsigned waits, order;
 
 static void lock(void)
 {
@@ -45,6 +46,7 @@ static void *take(size_t align, size_t size, int slow)
 	if (align < ALIGN)
 		align = ALIGN;
 	lock();
+	order = order * 31 + (unsigned)size;
 	if (slow)
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	at = (used + sizeof(size_t) + align - 1) / align * align;
@@ -66,6 +68,9 @@ void *malloc(size_t size)
 void free(void *p)
 {
 	(void)p;
+	lock();
+	order = order * 37 + 1;
+	unlock();
 }
 
 void *calloc(size_t n, size_t size)
@@ -120,7 +125,10 @@ static void *make(void *arg)
 static void *use(void *arg)
 {
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		void *volatile p = malloc(8);
 		unsigned before = waits;
+
+		free(p);
 
 		for (int i = 0; i < 20; i++)
 			lock(), unlock();
@@ -141,6 +149,6 @@ int main(void)
 	CHECK(pthread_join(maker, NULL) == 0);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	CHECK(pthread_join(user, NULL) == 0);
-	printf("%u\n", waits);
+	printf("%u %u\n", waits, order);
 	return check_status();
 }

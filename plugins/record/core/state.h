@@ -20,6 +20,7 @@
 
 #include <elf.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -110,6 +111,7 @@ struct thr {
 	struct arena *arena;
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* after its EXIT event: runs without the turn */
+	sem_t ended; /* recording: posted at EXIT, if that is its last action */
 	volatile int creates; /* serial: it is in libc's pthread_create, and keeps the turn; CREATES_... */
 	struct {
 		struct queued v[SIG_QUEUE], *more; /* further ones than v has room for; NULL: there were none yet */
@@ -160,6 +162,7 @@ struct thr {
 		uint64_t mask; /* signal mask at its start */
 		void *stack;
 		uint64_t stack_len;
+		int detached; /* not 0: nobody may wait for its end. Only of threads with a stack of the recorder's */
 		/*
 		 * an address on its stack, above which libc's and the libraries' data of the thread are; 0: there are
 		 * none

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c: create, join, detach, exit.
+ * thread.c: create, exit.
  *
  * A thread gets its ordinal, stack and heap arena from its creator, so that they are the same in a replay. Its EXIT
  * event must come after all destructors of the program's thread-specific data: the destructor of a key of the
@@ -53,6 +53,11 @@ void thread_clear_word(uint32_t *word)
 	     FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 0));
 }
 
+int thread_frees_in_order(void)
+{
+	return G.system_heap || thread_has_allocator();
+}
+
 void thread_exit_event(struct thr *t)
 {
 	t->depth = 1;
@@ -65,6 +70,8 @@ void thread_exit_event(struct thr *t)
 		raw1(SYS_set_tid_address, 0);
 		thread_clear_word(t->ctid);
 	}
+	if (G.mode == SHIM_RECORD && thread_frees_in_order())
+		REAL(sem_post)(&t->ended);
 	if (G.mode == SHIM_REPLAY)
 		turn_exit(t);
 	else if (G.serial)
@@ -90,7 +97,7 @@ static void exit_destructor(void *p)
 	 * of its own, by an allocator of the program's if there is one. The order in which threads do that has to be
 	 * recorded, so EXIT is made at exit(2).
 	 */
-	if (!G.system_heap && !thread_has_allocator())
+	if (!thread_frees_in_order())
 		thread_exit_event(t);
 }
 
@@ -208,6 +215,8 @@ static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t 
 		return -1;
 	if (guard)
 		raw3(SYS_mprotect, base, guard, PROT_NONE);
+	if (pthread_attr_getdetachstate(out, &t->born.detached))
+		return -1;
 	t->born.stack = base;
 	t->born.stack_len = size;
 	pthread_attr_setguardsize(out, 0);
@@ -463,14 +472,7 @@ EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 	return 0;
 }
 
-static void free_stack(uint64_t stack, uint64_t len)
-{
-	if (stack)
-		raw2(SYS_munmap, stack, len);
-}
-
-/* Which thread is th? Its struct pthread is in its stack. */
-static struct thr *find(pthread_t th)
+struct thr *thread_find(pthread_t th)
 {
 	uint64_t a = (uint64_t)th, at = a - SHIM_STACK_ADDR, large = a - SHIM_LARGE_STACK_ADDR;
 
@@ -479,103 +481,4 @@ static struct thr *find(pthread_t th)
 	if (large < SHIM_LARGE_STACKS * LARGE_SLOT)
 		return thread_slot((uint32_t)(large / LARGE_SLOT));
 	return 0;
-}
-
-enum join_how { JOIN_WAIT, JOIN_TRY, JOIN_TIMED };
-
-static int real_join(enum join_how how, pthread_t th, void **val, const struct timespec *ts)
-{
-	switch (how) {
-	case JOIN_WAIT:
-		return REAL(pthread_join)(th, val);
-	case JOIN_TRY:
-		return REAL(pthread_tryjoin_np)(th, val);
-	default:
-		return REAL(pthread_timedjoin_np)(th, val, ts);
-	}
-}
-
-static void free_thread(struct thr *c)
-{
-	if (!c)
-		return;
-	free_stack((uint64_t)c->born.stack, c->born.stack_len);
-	own_stack_free(c);
-}
-
-static int join(enum join_how how, pthread_t th, void **val, const struct timespec *ts)
-{
-	struct thr *t = self, *c = find(th);
-	int64_t ret;
-
-	if (G.mode != SHIM_REPLAY) {
-		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
-		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
-			wait_of(t, c, how == JOIN_WAIT ? WAIT_JOIN : WAIT_OTHER);
-			if (how !=
-			    /* even if the thread has not ended: what t wrote before this may be what it waited for */
-			    JOIN_TRY)
-				wait_is_seen(t);
-			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
-		}
-		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
-		if (ret == 0)
-			free_thread(c);
-	} else {
-		wait_is_shown(t, c, WAIT_JOIN, how != JOIN_WAIT);
-		REPLAY_CANCELLABLE(t, ret = ev_result(t, RLOG_JOIN, (void *)th, 0));
-		wait_was_shown(t);
-		if (ret == 0) {
-			REAL(pthread_join)(th, val);
-			free_thread(c); /* with the turn */
-		}
-		ev_done(t);
-		if (ret == ECANCELED)
-			replay_cancelled(t);
-	}
-	return (int)ret;
-}
-
-#define JOIN_BODY(which, how, name, args, ts)                                                                          \
-	struct thr *t;                                                                                                 \
-	int ret;                                                                                                       \
-                                                                                                                       \
-	INTERPOSED_FIRST(which, name, args);                                                                           \
-	t = shim_enter();                                                                                              \
-	if (!t)                                                                                                        \
-		return REAL(name) args;                                                                                \
-	t->caller = (uint64_t)__builtin_return_address(0);                                                             \
-	ret = join(how, th, val, ts);                                                                                  \
-	shim_leave(t);                                                                                                 \
-	return ret
-
-EXPORT int pthread_join(pthread_t th, void **val)
-{
-	JOIN_BODY(INTERPOSED_JOIN, JOIN_WAIT, pthread_join, (th, val), 0);
-}
-
-EXPORT int pthread_tryjoin_np(pthread_t th, void **val)
-{
-	JOIN_BODY(INTERPOSED_TRYJOIN, JOIN_TRY, pthread_tryjoin_np, (th, val), 0);
-}
-
-EXPORT int pthread_timedjoin_np(pthread_t th, void **val, const struct timespec *ts)
-{
-	JOIN_BODY(INTERPOSED_TIMEDJOIN, JOIN_TIMED, pthread_timedjoin_np, (th, val, ts), ts);
-}
-
-EXPORT int pthread_detach(pthread_t th)
-{
-	struct thr *t;
-	int ret;
-
-	INTERPOSED_FIRST(INTERPOSED_DETACH, pthread_detach, (th));
-	t = shim_enter();
-	if (!t)
-		return REAL(pthread_detach)(th);
-	ev(t, RLOG_DETACH, (void *)th, 0, 0);
-	ret = REAL(pthread_detach)(th);
-	ev_done(t);
-	shim_leave(t);
-	return ret;
 }

@@ -15,6 +15,12 @@ void thread_leave_rseq(void);
  * it may be shared with other processes.
  */
 void thread_clear_word(uint32_t *word);
+struct thr *thread_find(pthread_t th); /* its struct pthread is in its stack; NULL: in none of the recorder's */
+/*
+ * Does libc free blocks, when a thread ends and when it is joined, by an allocator in which the order of that matters?
+ * Then EXIT is a thread's last action, and another one joins it while it has the turn.
+ */
+int thread_frees_in_order(void);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
 /* the end of a part of the slot of its stack that the stack does not use */
