@@ -201,7 +201,7 @@ uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct w
 	} *of = xcalloc(RLOG_MAX_THREADS, sizeof(*of));
 	uint64_t total = nav_total(&x->nav), end;
 	uint32_t last = 0;
-	bool shared = false;
+	bool shared = false, waited = false;
 	struct timeline_event ev;
 	struct timeline_walk walk;
 	struct err ignored;
@@ -216,6 +216,9 @@ uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct w
 				of[thread].ended = ev.where.number;
 			shared |= is_of_others(&ev.ev.rec, v->object);
 			of[thread].woke |= thread != v->thread && is_wake(&ev.ev.rec, hash);
+			waited |= thread == v->thread && ev.where.number < v->wait &&
+				  wake_is_waited_for(ev.ev.rec.kind) && (ev.ev.rec.flags & RF_H) &&
+				  ev.ev.rec.hash == hash;
 			if (ev.where.number == w->n)
 				last = thread;
 		}
@@ -224,7 +227,7 @@ uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct w
 	for (uint32_t i = 0; i < RLOG_MAX_THREADS; i++)
 		if (of[i].woke && !of[i].ended)
 			last = 0;
-	end = shared ? 0 : of[last].ended;
+	end = shared || !waited ? 0 : of[last].ended;
 	free(of);
 	return end;
 }

@@ -37,7 +37,8 @@ int wake_read(struct explain *x, const struct vain *v, struct wake *w, struct er
 
 /*
  * If all threads that may have woken v->object, but for the one that waits, have ended: the event with which the one
- * ended that made the last wake-up, w->n. 0: another one may do it, also one of another process, or that is not known.
+ * ended that made the last wake-up, w->n. 0: another one may do it, also one of another process; or the thread waits
+ * for the first time, so what it waits for may have been there; or that is not known.
  */
 uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct wake *w);
 
