@@ -158,10 +158,10 @@ class Suite:
         return subprocess.Popen([FREDCTL] + list(args), env=dict(self.env, **more.pop("env", {})),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
-    def compile(self, name, source, *options):
+    def compile(self, name, source, *options, compiler="cc"):
         with open(self.path(name + ".c"), "w") as f:
             f.write(source)
-        subprocess.run(["cc", "-g", *(options or ("-O1",)), "-pthread", "-o", self.path(name), self.path(name + ".c")],
+        subprocess.run([compiler, "-g", *(options or ("-O1",)), "-pthread", "-o", self.path(name), self.path(name + ".c")],
                        check=True, timeout=60)
         return self.path(name)
 
