@@ -78,6 +78,13 @@ int process_is_dead(uint32_t pid)
 	return state == 'X' || (state == 'Z' && !task_has_others(path));
 }
 
+void task_end_with(pid_t parent)
+{
+	raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
+	if ((pid_t)raw0(SYS_getppid) != parent)
+		raw1(SYS_exit_group, 0);
+}
+
 __asm__(".text\n.globl clone_fn\n.hidden clone_fn\n.type clone_fn, @function\n"
 	"clone_fn:\n"
 	"	mov %r8, %r10\n"

@@ -21,6 +21,8 @@ int process_is_elsewhere(
 /* "/proc/PID/task": are there two threads or more? A first thread that has ended counts while others live. */
 int task_has_others(const char *tasks);
 int process_is_dead(uint32_t pid); /* has it ended, or is it a zombie without living threads? 0 is no process */
+/* In a child that clone made with CLONE_PARENT: it ends with that parent, which may have ended by now. */
+void task_end_with(pid_t parent);
 /* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
 long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
 

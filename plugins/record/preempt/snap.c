@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* snap.c: replay: copies of the process in which the debugger makes calls: see REPLAY_CMD_SNAP in rlog/replay.h. */
 #include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/preempt/interrupt.h"
 #include "record/sched/wait.h"
 #include "record/shm/group.h"
@@ -14,7 +15,7 @@
  * is ready: until then, it would change the original's control page. It still knows the threads' TIDs and entries,
  * which tell which thread has a lock.
  */
-static _Noreturn void snap_child(long worker)
+static _Noreturn void snap_child(pid_t worker)
 {
 	static uint32_t never;
 	uint64_t len = (sizeof(*G.ctl) + 4095) & ~4095ul;
@@ -29,11 +30,8 @@ static _Noreturn void snap_child(long worker)
 		__builtin_memcpy(own->tid, shared->tid, sizeof(own->tid));
 		waits_tell();
 	}
-	if (shared->flags & REPLAY_F_OTHER_PIDS) { /* no PID namespace ends with the worker */
-		raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
-		if (raw0(SYS_getppid) != worker)
-			raw1(SYS_exit_group, 1);
-	}
+	if (shared->flags & REPLAY_F_OTHER_PIDS) /* no PID namespace ends with the worker */
+		task_end_with(worker);
 	alias_own_take(alias_own_make());
 	G.mode = SHIM_OFF;
 	/* a session of its own: else it keeps the original's PID in use as its session's */
@@ -50,7 +48,8 @@ static _Noreturn void snap_child(long worker)
 long turn_snap(struct replay_ctl *c)
 {
 	/* CLONE_PARENT: the worker is the copy's parent, this process has no child */
-	long pid, worker = raw0(SYS_getppid);
+	const pid_t worker = (pid_t)raw0(SYS_getppid);
+	long pid;
 
 	c->cmd_result = 0;
 	pid = raw6(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);

@@ -3,6 +3,7 @@
 #include "launch/auxv.h"
 #include "launch/notes.h"
 #include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/core/util.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
@@ -192,15 +193,6 @@ static void show_own_pid(const struct clone_args *c, uint32_t child)
 		*(int *)c->child_tid = im.pid;
 }
 
-/* In a child, whose parent is that of the process which made it: it ends with that parent, which may have ended by now.
- */
-static void end_with(pid_t parent)
-{
-	raw2(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);
-	if ((pid_t)raw0(SYS_getppid) != parent)
-		raw1(SYS_exit_group, 0);
-}
-
 /* Does the fork also make a child that waits (a branch)? Not where threads run ahead. */
 static int makes_branch(pid_t me)
 {
@@ -245,7 +237,7 @@ static int make_branch(struct thr *t, const struct clone_args *c, uint32_t child
 		return 0;
 	}
 	if (other_pids) {
-		end_with(worker);
+		task_end_with(worker);
 		G.ctl->branch_pid[place] = (int)raw0(SYS_getpid); /* the parent may be killed now */
 		raw2(SYS_setpgid, 0, 0);
 	} else
@@ -299,7 +291,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 			/* CRIU can only dump a session leader, and the parent ends; there, it is found by the session
 			 */
 			if (G.ctl->flags & REPLAY_F_OTHER_PIDS)
-				end_with(worker);
+				task_end_with(worker);
 			else
 				raw0(SYS_setsid);
 			outlive(me);
