@@ -95,6 +95,15 @@ void *dl_find_real(const char *name)
 	return 0;
 }
 
+const struct link_map *dl_first_with(const char *name)
+{
+	const struct link_map *m = _r_debug.r_map;
+
+	while (m && !dl_find_in(m, name))
+		m = m->l_next;
+	return m;
+}
+
 const struct link_map *dl_object_of(const void *addr)
 {
 	const struct link_map *best = _r_debug.r_map;

@@ -28,10 +28,8 @@ static void *libraries[INTERPOSED]; /* such a library's function */
 
 void interposed_init(void)
 {
-	const struct link_map *m = _r_debug.r_map;
+	const struct link_map *m = dl_first_with("__libc_start_main"); /* libc */
 
-	while (m && !dl_find_in(m, "__libc_start_main"))
-		m = m->l_next;
 	for (unsigned i = 0; m && i < INTERPOSED; i++) {
 		void *fn = dl_find_in(m, functions[i].name);
 

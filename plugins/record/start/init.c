@@ -233,16 +233,12 @@ static void start_events(struct thr *t)
 /* What of a sanitizer is not as in a run that is not recorded. */
 static void tell_sanitizer(char **envp)
 {
-	const struct link_map *m = _r_debug.r_map;
 	const char *options = env_find(envp, "ASAN_OPTIONS=");
 
-	while (m && !dl_find_in(m, "__lsan_do_leak_check"))
-		m = m->l_next;
-	if (m && (!options || !strstr(options, LAUNCH_NO_LEAKS)))
+	if (dl_first_with("__lsan_do_leak_check") && (!options || !strstr(options, LAUNCH_NO_LEAKS)))
 		note(RLOG_NOTE_CHOICE, 0,
-		     "LeakSanitizer was off: it stops threads in a way that cannot be recorded; to find leaks: fredctl "
-		     "check "
-		     "memory on a recording of a build without sanitizers");
+		     "LeakSanitizer was off: it stops threads in a way that cannot be recorded; to find leaks: "
+		     "fredctl check memory on a recording of a build without sanitizers");
 	if (G.system_heap && G.control->malloc_mode == RLOG_MALLOC_DETECT)
 		note(RLOG_NOTE_CHOICE, 0, "--detect was off: the heap is a sanitizer's, which finds the same errors");
 }
