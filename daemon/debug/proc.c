@@ -26,7 +26,7 @@ static bool is_ours(const char *line)
 {
 	unsigned long long first;
 
-	return sscanf(line, "%llx-", &first) == 1 && first >= SHIM_OWN_ADDR && first < SHIM_OWN_END_ADDR;
+	return sscanf(line, "%llx-", &first) == 1 && shim_owns(first);
 }
 
 /* The original path of the file of which this is the recording's copy; NULL: it is no copy. */

@@ -156,11 +156,6 @@ static bool is_inexact(const struct racecheck *r, const struct instrument_access
 	return a->insn->shape.vector && !a->writes && r->threads[r->i.thread].copying != r->i.stack->n;
 }
 
-static bool is_recorders(uint64_t addr)
-{
-	return addr >= SHIM_OWN_ADDR && addr < SHIM_OWN_END_ADDR;
-}
-
 static void one_way(struct racecheck *r, const struct instrument_access *a, bool in_program, bool writes)
 {
 	uint32_t thread = r->i.thread, hits, site;
@@ -186,7 +181,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	if (i->report.filter == REPORT_NEW)
 		racecheck_see(r, a, mark == MARK_PROGRAM);
 	/* after lost entries, it is not known what orders threads, up to the next copy: begun() */
-	if (!r->many || is_recorders(a->addr) || !instrument_has_hits(i))
+	if (!r->many || shim_owns(a->addr) || !instrument_has_hits(i))
 		return;
 	if (mark == MARK_NONE || (mark == MARK_RUNTIME && (is_inexact(r, a) || !is_for_program(r, a->addr))))
 		return;
@@ -204,7 +199,7 @@ static void by_kernel(struct racecheck *r, uint64_t addr, uint64_t len, bool wri
 	const struct instrument_frame *f = racecheck_call(r);
 	struct race_site s = {.path = racecheck_path(r), .kind = RACE_KERNEL, .wide = true, .code = r->i.code.now};
 
-	if (!r->many || !f || is_recorders(addr) || !instrument_has_hits(&r->i) || !is_for_program(r, addr))
+	if (!r->many || !f || shim_owns(addr) || !instrument_has_hits(&r->i) || !is_for_program(r, addr))
 		return;
 	s.pc = s.shown = f->pc;
 	detect_access(&r->detect, r->i.thread, addr, len, writes, racecheck_site_number(r, &s),

@@ -95,8 +95,8 @@ static bool is_stack(const struct mapping *m)
 
 static bool is_ours(const struct mapping *m, uint64_t shim_end)
 {
-	return (m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_OWN_END_ADDR) || str_ends(m->path, "/" RLOG_SHIM_NAME) ||
-	       (!*m->path && m->lo == shim_end) || (is_stack(m) && m->lo % STACK_SLOT == STACK_SLOT - ALT_STACK);
+	return shim_owns(m->lo) || str_ends(m->path, "/" RLOG_SHIM_NAME) || (!*m->path && m->lo == shim_end) ||
+	       (is_stack(m) && m->lo % STACK_SLOT == STACK_SLOT - ALT_STACK);
 }
 
 /* The lowest address in [m->lo, m->hi] that a thread may still read. */

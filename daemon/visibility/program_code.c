@@ -47,15 +47,10 @@ static bool is_executable(pid_t pid, struct text at)
 	return false;
 }
 
-static bool is_recorders(const struct mapping *m)
-{
-	return m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_OWN_END_ADDR;
-}
-
 /* The kernel's ([vdso]) are called natively. */
 static bool is_programs(const struct mapping *m)
 {
-	return m->exec && m->read && !is_recorders(m) && !visibility_knows(m->path) && (m->path[0] != '[' || m->write);
+	return m->exec && m->read && !shim_owns(m->lo) && !visibility_knows(m->path) && (m->path[0] != '[' || m->write);
 }
 
 /* Looks at the newest ranges first: an older one may be about an earlier mapping at this place. */

@@ -32,12 +32,6 @@ static void add(struct thread_snapshot *p, uint64_t addr, uint64_t len)
 	p->len += len;
 }
 
-/* Is it memory of the recorder: in its address plan (rlog/replay.h), below the heaps? */
-static bool is_recorders(uint64_t addr)
-{
-	return addr >= SHIM_OWN_ADDR && addr < SHIM_OWN_END_ADDR;
-}
-
 /* Does only the first thread use the mapping? (What other threads have of their own is on their stacks.) */
 static bool is_first_threads(const struct thread_snapshot *p, uint64_t first_tls, const struct mapping *m)
 {
@@ -70,7 +64,7 @@ static int find_regions(struct thread_snapshot *p, uint64_t first_tls, struct er
 		if (mapping_has(&m, sp))
 			p->region[0].len = m.hi - sp < STACK_MAX ? m.hi - sp : STACK_MAX;
 		/* a library that the recorder replaces functions of; the mapping after its data is its .bss */
-		if (visibility_knows(m.path) || is_recorders(m.lo) || (!m.path[0] && m.lo == hidden_end))
+		if (visibility_knows(m.path) || shim_owns(m.lo) || (!m.path[0] && m.lo == hidden_end))
 			hidden_end = m.hi;
 		else if (m.write && !m.shared)
 			add_mapping(p, first_tls, &m);

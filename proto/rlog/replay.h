@@ -95,6 +95,12 @@
 #define RLOG_THREADS_FIT(addr, shift, next) RLOG_AREA_FITS(addr, (uint64_t)RLOG_MAX_THREADS << (shift), next)
 
 _Static_assert(SHIM_LOG_ADDR >= SHIM_OWN_ADDR, "the log windows are the recorder's");
+/* Is the address where the recorder, or a replay, has its own memory? */
+static inline int shim_owns(uint64_t addr)
+{
+	return addr >= SHIM_OWN_ADDR && addr < SHIM_OWN_END_ADDR;
+}
+
 RLOG_THREADS_FIT(SHIM_LOG_ADDR, SHIM_LOG_SHIFT, SHIM_SITES_ADDR);
 _Static_assert(REPLAY_MOVED_ADDR < REPLAY_REPORT_ADDR, "there is room for mappings that are moved");
 RLOG_AREA_FITS(REPLAY_SHADOW_ADDR, REPORT_SHADOW_BYTES, REPLAY_LOG_ADDR);

@@ -94,8 +94,7 @@ void point_regs(const ucontext_t *uc, uint64_t *regs)
 
 static int ours(uint64_t lo)
 {
-	return (lo >= SHIM_OWN_ADDR && lo < SHIM_OWN_END_ADDR) ||
-	       (lo >= ((uint64_t)__ehdr_start & ~4095ull) && lo < (uint64_t)_end);
+	return shim_owns(lo) || (lo >= ((uint64_t)__ehdr_start & ~4095ull) && lo < (uint64_t)_end);
 }
 
 /* Is it another thread's stack? What the recorder writes there, while that thread waits, is not the program's. */

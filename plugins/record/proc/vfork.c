@@ -90,8 +90,8 @@ static void add_range(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
 
 	if (lo <= s->sp && s->sp < hi)
 		lo = s->sp & ~(VFORK_PAGE - 1);
-	if (hi - lo > RANGE_MAX || (lo >= SHIM_OWN_ADDR && lo < SHIM_OWN_END_ADDR) || shim_is_stack(lo) ||
-	    (lo <= own && own < hi) || (lo < end && end < hi))
+	if (hi - lo > RANGE_MAX || shim_owns(lo) || shim_is_stack(lo) || (lo <= own && own < hi) ||
+	    (lo < end && end < hi))
 		return;
 	add_own_pages(s, pagemap, lo, hi);
 }

@@ -242,7 +242,7 @@ struct alias_own {
 
 static int is_ours(const struct map *m)
 {
-	return m->perms[3] == 's' && !(m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_OWN_END_ADDR) &&
+	return m->perms[3] == 's' && !shim_owns(m->lo) &&
 	       (!strncmp(m->path, "/dev/zero", 9) ||
 		!strncmp(m->path, "/memfd:", 7)); /* the latter after a checkpoint */
 }
