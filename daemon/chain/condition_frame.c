@@ -22,16 +22,20 @@ static bool read_named(struct sources *s, const char *name, struct buf *text)
 }
 
 /* The source of a frame, as it was recorded; false: there is none. */
-static bool read_source(struct inspect *p, int level, struct buf *text)
+static bool read_frame(struct sources *s, const struct inspect *p, int level, struct buf *text)
 {
 	const struct gdb_frame *f = level >= 0 && (size_t)level < p->nframes ? &p->frames[level] : NULL;
+
+	return f && f->fullname && f->line > 0 && read_named(s, f->fullname, text);
+}
+
+static bool read_source(struct inspect *p, int level, struct buf *text)
+{
 	struct sources s;
 	bool is;
 
-	if (!f || !f->fullname || f->line <= 0)
-		return false;
 	sources_init(&s, p->x->rec);
-	is = read_named(&s, f->fullname, text);
+	is = read_frame(&s, p, level, text);
 	sources_fini(&s);
 	return is;
 }
@@ -61,10 +65,9 @@ char *condition_expand(struct inspect *p, int level, const char *expr)
 	struct sources s;
 	char *out;
 
-	if (!read_source(p, level, &text))
-		return xstrdup(expr);
 	sources_init(&s, p->x->rec);
-	macros_read(&m, buf_str(&text));
+	if (read_frame(&s, p, level, &text))
+		macros_read(&m, buf_str(&text));
 	for (size_t i = 0; i < m.includes.n && i < INCLUDES_MOST; i++) {
 		cleanup_free char *dir = path_dir(p->frames[level].fullname), *joined = path_join(dir, m.includes.s[i]),
 				  *name = path_clean(joined);
