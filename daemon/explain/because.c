@@ -348,7 +348,7 @@ static int by_loop(struct explain *x, struct inspect *p, int level, const struct
 		   struct err *e)
 {
 	struct timeline_point at = p->at;
-	cleanup_free char *good = NULL, *frozen = NULL;
+	cleanup_free char *good = NULL, *plain = NULL, *frozen = NULL;
 	struct condition loop;
 	int r = 1;
 
@@ -359,7 +359,8 @@ static int by_loop(struct explain *x, struct inspect *p, int level, const struct
 		return 1;
 	}
 	good = condition_good(&loop);
-	frozen = condition_freeze(p, level, good);
+	plain = condition_expand(p, level, good);
+	frozen = condition_freeze(p, level, plain);
 	r = by_ring(x, p, level, &loop, e);
 	if (r == 1)
 		r = condition_turned(x, good, frozen, "", bad, NULL, e);

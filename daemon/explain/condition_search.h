@@ -35,8 +35,10 @@ int condition_find_good(struct explain *x, const char *expr, const char *bad, bo
 int condition_is_before(struct explain *x, const struct timeline_point *first, const struct timeline_point *second,
 			struct err *e);
 
-/* The expression without the macros of its source, and with the variables of its frame replaced by their values, as far
- * as there are any; malloc'd. */
+/*
+ * The expression, which has no macros (see condition_expand), with the variables of its frame replaced by their values,
+ * as far as there are any; malloc'd.
+ */
 char *condition_freeze(struct inspect *p, int level, const char *expr);
 /*
  * Which statement made such an expression false, which is false at the position `bad` (NULL: the end)? Adds a step, in

@@ -166,18 +166,16 @@ int condition_find_good(struct explain *x, const char *expr, const char *bad, bo
 	return 0;
 }
 
-char *condition_freeze(struct inspect *p, int level, const char *given)
+char *condition_freeze(struct inspect *p, int level, const char *expr)
 {
-	char *expr = condition_expand(p, level, given), *out = NULL;
 	struct err ignored;
+	char *out = NULL;
 	bool pointer = false;
 
-	if (expr_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored)) {
-		free(out);
-		return expr;
-	}
-	free(expr);
-	return out;
+	if (!expr_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored))
+		return out;
+	free(out);
+	return xstrdup(expr);
 }
 
 int condition_is_before(struct explain *x, const struct timeline_point *first, const struct timeline_point *second,

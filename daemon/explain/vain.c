@@ -37,7 +37,6 @@ static void reason_fini(struct reason *r)
 /* Reads the condition around the statement that waits. The cursor stands there. 0; 1: there is none; -1. */
 static int read_reason(struct explain *x, struct reason *r, struct err *e)
 {
-	cleanup_free char *good = NULL;
 	struct gdb_regs regs;
 	struct inspect p = {0};
 	struct err ignored;
@@ -55,11 +54,12 @@ static int read_reason(struct explain *x, struct reason *r, struct err *e)
 	if (level >= 0)
 		condition_at(&p, level, condition_of_wait, &r->c);
 	if (r->c.text && !r->c.effects) {
-		cleanup_free char *plain = r->c.negated ? str_fmt("!(%s)", r->c.text) : xstrdup(r->c.text);
+		cleanup_free char *bad = r->c.negated ? str_fmt("!(%s)", r->c.text) : xstrdup(r->c.text),
+				  *good = condition_good(&r->c), *plain_bad = condition_expand(&p, level, bad),
+				  *plain_good = condition_expand(&p, level, good);
 
-		good = condition_good(&r->c);
-		r->frozen = condition_freeze(&p, level, plain);
-		r->good = condition_freeze(&p, level, good);
+		r->frozen = condition_freeze(&p, level, plain_bad);
+		r->good = condition_freeze(&p, level, plain_good);
 		if (level > 0 && !gdb_frame_regs(x->g, 0, level, &regs, &ignored))
 			r->caller = regs.value[GDB_REG_SP] - 8;
 		got = 0;
