@@ -91,26 +91,15 @@ static void tell(struct inspect *p, const struct meant *m)
 			    : "the block is smaller than the type of the pointer to it");
 }
 
-/* Nothing says which of both is wrong, the write or the size of the block: what the chain does not tell becomes a note.
- */
-static int note_allocation(struct explain *x, const struct object *o, struct err *e)
+/* Either the write or the size of the block is wrong, and it is not known which: where p stands becomes a note. */
+static void note_allocation(const struct inspect *p, const struct object *o)
 {
-	struct inspect p = {0};
-	bool ignored;
-	int r = flow_last_write(x, o->header, 8, 0, &ignored, e);
+	const char *file = json_string_value(json_object_get(p->location, "file"));
+	int line = (int)json_integer_value(json_object_get(p->location, "line"));
 
-	if (!r)
-		r = inspect_open(&p, x, e);
-	if (!r && flow_is_one_of(inspect_function(&p, 0), flow_allocating)) {
-		const char *file = json_string_value(json_object_get(p.location, "file"));
-		int line = (int)json_integer_value(json_object_get(p.location, "line"));
-
-		if (file && line)
-			explain_note(x, "%s allocated the block of %llu bytes at %s:%d: its size may be what is wrong",
-				     inspect_function(&p, 0), (unsigned long long)o->len, path_base(file), line);
-	}
-	inspect_close(&p);
-	return r < 0 ? -1 : 1;
+	if (file && line && flow_is_one_of(inspect_function(p, 0), flow_allocating))
+		explain_note(p->x, "%s allocated the block of %llu bytes at %s:%d: its size may be what is wrong",
+			     inspect_function(p, 0), (unsigned long long)o->len, path_base(file), line);
 }
 
 int because_of_small_block(struct explain *x, struct err *e)
@@ -118,7 +107,7 @@ int because_of_small_block(struct explain *x, struct err *e)
 	struct inspect p = {0};
 	struct object o = {0};
 	struct meant m = {0};
-	bool ignored;
+	bool small, ignored;
 	int r;
 
 	if (cursor_goto_point(&x->t, &x->overrun.at, e))
@@ -131,14 +120,17 @@ int because_of_small_block(struct explain *x, struct err *e)
 	inspect_close(&p);
 	if (r)
 		return -1;
-	if (m.size <= o.len) /* or the array that was meant is the first member */
-		return o.len && !o.freed && o.lo == x->overrun.lo ? note_allocation(x, &o, e) : 1;
+	small = m.size > o.len; /* else the array that was meant may be the first member */
+	if (!small && (!o.len || o.freed || o.lo != x->overrun.lo))
+		return 1;
 	r = flow_last_write(x, o.header, 8, 0, &ignored, e);
 	if (r)
 		return r < 0 ? -1 : 1;
 	r = inspect_open(&p, x, e);
-	if (!r)
+	if (!r && small)
 		tell(&p, &m);
+	else if (!r)
+		note_allocation(&p, &o);
 	inspect_close(&p);
-	return r;
+	return r < 0 ? -1 : !small;
 }
