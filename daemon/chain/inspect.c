@@ -308,17 +308,26 @@ uint64_t inspect_birth(struct inspect *p, uint64_t addr, char *function, size_t 
 	return l.cfa - 8;
 }
 
-/* "name + 8 in section .data of FILE", or without "+ 8" */
-static bool find_symbol(struct inspect *p, uint64_t addr, struct object *o)
+/* GDB answers "name + 8 in section .data of FILE", or without "+ 8". */
+char *inspect_symbol(struct gdb *g, uint64_t addr)
 {
 	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)addr), *text = NULL;
 	struct err ignored;
-	uint64_t offset = 0;
-	char *end, *plus;
+	const char *end;
 
-	if (gdb_console(p->x->g, cmd, &text, &ignored) || !text || !(end = strstr(text, " in section ")))
+	if (gdb_console(g, cmd, &text, &ignored) || !text || !(end = strstr(text, " in section ")))
+		return NULL;
+	return xstrndup(text, (size_t)(end - text));
+}
+
+static bool find_symbol(struct inspect *p, uint64_t addr, struct object *o)
+{
+	cleanup_free char *text = inspect_symbol(p->x->g, addr);
+	uint64_t offset = 0;
+	char *plus;
+
+	if (!text)
 		return false;
-	*end = '\0';
 	plus = strstr(text, " + ");
 	if (plus) {
 		*plus = '\0';

@@ -71,6 +71,8 @@ bool inspect_is_named(struct inspect *p, uint64_t addr, unsigned len);
  * that is written. 0: addr is in no frame. function: the frame's.
  */
 uint64_t inspect_birth(struct inspect *p, uint64_t addr, char *function, size_t size);
+/* The symbol that the address belongs to, as "name + 8", or "name" at its beginning; malloc'd. NULL: not known. */
+char *inspect_symbol(struct gdb *g, uint64_t addr);
 /* In source text: the place behind the bracket that closes the one at s; NULL: there is none. */
 const char *inspect_closing(const char *s);
 

@@ -57,18 +57,20 @@ static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c
 	return r;
 }
 
-/* Is that the entry of a part that gcc has split off a function, as what an assertion calls if it fails? The function
- * calls it. */
+/*
+ * Is that the entry of a part that gcc has split off a function, such as the call of an assertion that fails? The
+ * function calls that part.
+ */
 static bool is_split_off(struct explain *x, uint64_t pc)
 {
-	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)pc), *text = NULL;
+	cleanup_free char *symbol = NULL;
 	struct inspect p = {0};
 	struct err ignored;
-	bool is = !inspect_open(&p, x, &ignored) && !gdb_console(x->g, cmd, &text, &ignored) && text &&
-		  strstr(text, ".part");
 
+	if (!inspect_open(&p, x, &ignored))
+		symbol = inspect_symbol(x->g, pc);
 	inspect_close(&p);
-	return is;
+	return symbol && strstr(symbol, ".part");
 }
 
 /* own: the highest stack pointer that was seen in the function; the frames of what it called are below that. */

@@ -16,16 +16,11 @@ static const char *const throwing[] = {"__cxa_throw", NULL};
 
 static char *symbol_at(struct inspect *p, uint64_t addr)
 {
-	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)addr), *text = NULL;
-	struct err ignored;
-	char *end;
+	char *text = inspect_symbol(p->x->g, addr);
 
-	if (gdb_console(p->x->g, cmd, &text, &ignored) || !text || !(end = strstr(text, " in section ")))
-		return NULL;
-	*end = '\0';
-	if (strstr(text, "@"))
-		*strstr(text, "@") = '\0'; /* a version */
-	return xstrdup(text);
+	if (text)
+		text[strcspn(text, "@")] = '\0'; /* a version */
+	return text;
 }
 
 static uint64_t word_at(struct inspect *p, uint64_t addr)

@@ -70,7 +70,7 @@ uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l)
  * may stand anywhere; -1. */
 static int to_entry_of_copy(struct explain *x, const struct timeline_point *here, struct flow_copy *c, struct err *e)
 {
-	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)here->pc), *text = NULL;
+	cleanup_free char *text = inspect_symbol(x->g, here->pc);
 	struct user_regs_struct r;
 	struct stop stop = {0};
 	uint64_t offset = 0;
@@ -78,9 +78,8 @@ static int to_entry_of_copy(struct explain *x, const struct timeline_point *here
 	char *plus;
 	int got;
 
-	if (gdb_console(x->g, cmd, &text, &ignored) || !text || !strstr(text, " in section "))
+	if (!text)
 		return 1;
-	*strstr(text, " in section ") = '\0';
 	plus = strstr(text, " + ");
 	if (plus && str_u64(plus + 3, 10, 0, UINT64_MAX, &offset))
 		return 1;
