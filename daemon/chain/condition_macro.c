@@ -53,12 +53,24 @@ static const char *skip_blanks(const char *s)
 	return s + strspn(s, " \t");
 }
 
+/* Is that the name of n characters at s? */
+static bool is_same(const char *name, const char *s, size_t n)
+{
+	return strlen(name) == n && !strncmp(name, s, n);
+}
+
 static struct macro *find(const struct macros *m, const char *s, size_t n)
 {
 	for (size_t k = 0; k < m->n; k++)
-		if (strlen(m->v[k].name) == n && !strncmp(m->v[k].name, s, n))
+		if (is_same(m->v[k].name, s, n))
 			return &m->v[k];
 	return NULL;
+}
+
+static void drop_body(struct macro *o)
+{
+	free(o->body);
+	o->body = NULL;
 }
 
 static void fini_one(struct macro *o)
@@ -143,19 +155,15 @@ static void define(struct macros *m, const char *s)
 	for (len = strlen(s); len && isspace((unsigned char)s[len - 1]);)
 		len--;
 	one.body = xstrndup(s, len);
-	if (!is_expression(one.body)) {
-		free(one.body);
-		one.body = NULL;
-	}
+	if (!is_expression(one.body))
+		drop_body(&one);
 	if (old) {
 		bool same = old->call == one.call && old->n == one.n && str_eq(old->body, one.body);
 
 		for (unsigned k = 0; same && k < one.n; k++)
 			same = str_eq(old->parameter[k], one.parameter[k]);
-		if (!same) {
-			free(old->body);
-			old->body = NULL;
-		}
+		if (!same)
+			drop_body(old);
 		fini_one(&one);
 		return;
 	}
@@ -168,10 +176,8 @@ static void forget(struct macros *m, const char *s)
 {
 	struct macro *o = find(m, s, name_at(s));
 
-	if (o) {
-		free(o->body);
-		o->body = NULL;
-	}
+	if (o)
+		drop_body(o);
 }
 
 static void add_include(struct macros *m, const char *s)
@@ -201,7 +207,7 @@ static bool is_guard(const struct around *a, const char *s)
 {
 	size_t n = name_at(s);
 
-	return a->ifndef && strlen(a->ifndef) == n && !strncmp(a->ifndef, s, n) && !s[n + strspn(s + n, " \t\r")];
+	return a->ifndef && is_same(a->ifndef, s, n) && !s[n + strspn(s + n, " \t\r")];
 }
 
 static bool is_conditional(const struct around *a)
@@ -307,14 +313,14 @@ static void substitute(const struct macro *o, const struct arguments *a, struct 
 		size_t n = part_at(s);
 		unsigned k = 0;
 
-		while (k < o->n && (strlen(o->parameter[k]) != n || strncmp(o->parameter[k], s, n)))
+		while (k < o->n && !is_same(o->parameter[k], s, n))
 			k++;
 		buf_add(out, k < o->n ? a->at[k] : s, k < o->n ? a->len[k] : n);
 		s += n;
 	}
 }
 
-/* Of a name or number alone, no brackets are needed. */
+/* Is it a name or a number alone, which needs no brackets? */
 static bool is_one_word(const char *s)
 {
 	while (text_is_name(*s))
