@@ -74,7 +74,7 @@ void location_fini(struct location *l)
 	*l = (struct location){0};
 }
 
-static bool is_shim(const struct gdb_frame *f)
+bool stack_is_shim(const struct gdb_frame *f)
 {
 	return f->module && str_starts(f->module, RLOG_SHIM_NAME);
 }
@@ -85,13 +85,14 @@ static void hide_frames(struct stack *s)
 	size_t first = 0, end = s->n, kept = 0;
 
 	/* the shim and the signal frame of its trap stand in for the system call */
-	for (size_t i = 0; i < s->n && (is_shim(&s->frames[i]) || (s->frames[i].signal_handler && first == i)); i++)
+	for (size_t i = 0; i < s->n && (stack_is_shim(&s->frames[i]) || (s->frames[i].signal_handler && first == i));
+	     i++)
 		first = i + 1;
 	/* the functions by which libc starts a thread have no names without libc's debug files */
 	while (end > first + 1 && !s->frames[end - 1].func && !s->frames[end - 1].file)
 		end--;
 	for (size_t i = 0; i < s->n; i++)
-		if (i < first || i >= end || is_shim(&s->frames[i]))
+		if (i < first || i >= end || stack_is_shim(&s->frames[i]))
 			gdb_frame_fini(&s->frames[i]);
 		else
 			s->frames[kept++] = s->frames[i];
@@ -109,7 +110,7 @@ void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n)
 		char *file;
 		int line;
 
-		if (inlines || is_shim(f) || !f->fullname || !path_is_system(f->fullname))
+		if (inlines || stack_is_shim(f) || !f->fullname || !path_is_system(f->fullname))
 			continue;
 		looked_up++;
 		/* of a caller, the address is after the call */
@@ -131,7 +132,7 @@ bool stack_is_inlined(const struct gdb_frame *frames, size_t n, size_t level)
 size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from)
 {
 	for (size_t i = from; i < n; i++)
-		if (!is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 &&
+		if (!stack_is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 &&
 		    !path_is_system(frames[i].fullname))
 			return i;
 	return n;
@@ -148,7 +149,7 @@ size_t stack_user_frame(const struct gdb_frame *frames, size_t n)
 static bool lacks_debug_file(const struct gdb_frame *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!frames[i].file && !frames[i].signal_handler && frames[i].module && !is_shim(&frames[i]))
+		if (!frames[i].file && !frames[i].signal_handler && frames[i].module && !stack_is_shim(&frames[i]))
 			return true;
 	return false;
 }

@@ -48,6 +48,8 @@ void stack_fini(struct stack *s);
  * one.
  */
 void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n);
+/* Is it a frame of a function of the shim? */
+bool stack_is_shim(const struct gdb_frame *f);
 /*
  * The frame whose line a user means: the innermost one with source that is the program's own, not a system
  * header's; else the innermost with any source; else the innermost outside of the shim.

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "chain/inspect.h"
 #include "flow/flow.h"
+#include "replay/stack.h"
 #include "rlog/rlog.h"
 #include "sanitizer/report.h"
 #include "timetravel/cursor_int.h"
@@ -58,11 +59,6 @@ static char *without_namespace(const char *name)
 	return xstrndup(name, n);
 }
 
-static bool is_shim(const struct gdb_frame *f)
-{
-	return f->module && str_starts(f->module, RLOG_SHIM_NAME);
-}
-
 /*
  * The level of the frame that called the innermost functions of the runtime; 0: they did not run, or that is not known.
  * *signal: the runtime handled a signal, and it is the frame that the signal interrupted.
@@ -78,7 +74,7 @@ static size_t caller_level(struct inspect *p, bool *signal)
 	while (level < p->nframes && (is_runtime(inspect_function(p, level)) || is_intercepted(p, level)))
 		level++;
 	*signal = false;
-	for (; level < p->nframes && (is_shim(&p->frames[level]) || p->frames[level].signal_handler); level++)
+	for (; level < p->nframes && (stack_is_shim(&p->frames[level]) || p->frames[level].signal_handler); level++)
 		*signal |= p->frames[level].signal_handler;
 	return level < p->nframes ? level : 0;
 }
@@ -378,9 +374,12 @@ static int explain_report(struct explain *x, const char *entry, uint64_t call, s
 	if (!r)
 		inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
 	inspect_close(&p);
-	if (!r && got)
-		explain_end(x, END_UNKNOWN, "the program's call of the sanitizer's runtime is not found");
-	return r || got ? (r ? -1 : 0) : follow(x, entry, &report, e);
+	if (r)
+		return -1;
+	if (!got)
+		return follow(x, entry, &report, e);
+	explain_end(x, END_UNKNOWN, "the program's call of the sanitizer's runtime is not found");
+	return 0;
 }
 
 static int signal_of(const char *what)
