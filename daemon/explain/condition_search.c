@@ -224,12 +224,6 @@ static bool is_alive(const struct transition *t, const char *owner)
 	return !*owner;
 }
 
-static bool is_same_state(const struct transition *a, const struct transition *b)
-{
-	return a->step.at.event == b->step.at.event && a->step.at.pc == b->step.at.pc &&
-	       a->step.at.hits == b->step.at.hits;
-}
-
 /*
  * Was a found before b? In one segment, b counts as the later one if it only says where a variable of the failing
  * statement begins. Returns as condition_is_before.
@@ -289,7 +283,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		drop_transition(&own);
 		return -1;
 	}
-	same = !frozen || (own.found && object.found && is_same_state(&own, &object));
+	same = !frozen || (own.found && object.found && timeline_point_same(&own.step.at, &object.step.at));
 	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner)))
 		drop_transition(&object);
 	/* a variable of the failing function: it is known already that it got its first value there */

@@ -157,7 +157,7 @@ static int unchanged_since(struct explain *x, const struct timeline_point *test,
 		got = cursor_goto_point(&x->t, test, e) ? -1 : last_write_of(x, l, &before, e);
 	if (got)
 		return got < 0 ? -1 : 0;
-	return last.pc == before.pc && last.event == before.event && last.hits == before.hits;
+	return timeline_point_same(&last, &before);
 }
 
 /*

@@ -310,7 +310,7 @@ static bool lasted_since(struct explain *x, const struct flow_call *call, uint64
 			explain_reopen(x);
 		if (got || which || cursor_where(&x->t, &here, &ignored))
 			return false;
-		if (here.event == at->event && here.pc == at->pc && here.hits == at->hits)
+		if (timeline_point_same(&here, at))
 			return true;
 	}
 	return false;

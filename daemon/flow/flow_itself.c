@@ -74,8 +74,7 @@ static int are_of_one_place(struct explain *x, pid_t tid, const struct timeline_
 			return 0;
 	}
 	*place = l[0];
-	return l[0].addr == l[1].addr && written[0].event == written[1].event && written[0].pc == written[1].pc &&
-	       written[0].hits == written[1].hits;
+	return l[0].addr == l[1].addr && timeline_point_same(&written[0], &written[1]);
 }
 
 int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *place, struct err *e)

@@ -429,6 +429,11 @@ static int event_at(struct timeline *tl, double seconds, uint64_t *event, struct
 	return 0;
 }
 
+bool timeline_point_same(const struct timeline_point *a, const struct timeline_point *b)
+{
+	return a->event == b->event && a->pc == b->pc && a->hits == b->hits;
+}
+
 int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline_point *p, struct err *e)
 {
 	uint64_t start = start_event(tl);

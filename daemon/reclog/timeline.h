@@ -147,6 +147,7 @@ struct timeline_point {
 	uint64_t event;
 	uint64_t pc, hits;
 };
+bool timeline_point_same(const struct timeline_point *a, const struct timeline_point *b);
 /*
  * Resolves all kinds but POS_CKPT (ERR_USAGE: the caller knows the checkpoints). start is event 1,
  * or the FORK of a forked image; percentages count from there. @SECONDS: the last event not later

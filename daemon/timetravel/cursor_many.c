@@ -46,11 +46,6 @@ static bool is_over(const struct stop *s)
 	return s->kind == STOP_END || s->kind == STOP_BEGIN || s->kind == STOP_LIMIT;
 }
 
-static bool same_point(const struct timeline_point *a, const struct timeline_point *b)
-{
-	return a->event == b->event && a->pc == b->pc && a->hits == b->hits;
-}
-
 /* Compares a run's stop with those before. */
 static int compare(struct many *m, const struct stop *stop, struct err *e)
 {
@@ -59,7 +54,7 @@ static int compare(struct many *m, const struct stop *stop, struct err *e)
 
 	if (cursor_where(m->t, &r.at, e))
 		return -1;
-	if (!better && !same_point(&r.at, &m->best.at) &&
+	if (!better && !timeline_point_same(&r.at, &m->best.at) &&
 	    (m->back ? is_before(m->t, &m->best.at, &r.at, &better, e)
 		     : is_before(m->t, &r.at, &m->best.at, &better, e)))
 		return -1;

@@ -55,11 +55,6 @@ static bool same_place(const struct insn_loc *a, const struct insn_loc *b)
 	return a->where == b->where && a->reg == b->reg && a->off == b->off && a->addr == b->addr && a->len == b->len;
 }
 
-static bool same_point(const struct timeline_point *a, const struct timeline_point *b)
-{
-	return a->event == b->event && a->pc == b->pc && a->hits == b->hits;
-}
-
 /* Takes o over; what the statement has used already is not added again. */
 void why_step_add(struct why_step *s, struct why_operand *o)
 {
@@ -67,7 +62,7 @@ void why_step_add(struct why_step *s, struct why_operand *o)
 		const struct why_operand *known = s->v[k];
 
 		if (!same_place(&known->l, &o->l) || known->set != o->set || memcmp(known->value, o->value, 8) ||
-		    (o->set && !same_point(&known->setter, &o->setter)))
+		    (o->set && !timeline_point_same(&known->setter, &o->setter)))
 			continue;
 		why_operand_fini(o);
 		free(o);
@@ -92,7 +87,7 @@ void why_queue(struct why *w, struct why_operand *o)
 bool why_know(struct why *w, struct why_step **s)
 {
 	for (size_t k = 0; k < w->n; k++) {
-		if (!same_point(&w->steps[k]->at, &(*s)->at) || !same_place(&w->steps[k]->l, &(*s)->l))
+		if (!timeline_point_same(&w->steps[k]->at, &(*s)->at) || !same_place(&w->steps[k]->l, &(*s)->l))
 			continue;
 		step_free(*s);
 		*s = w->steps[k];
