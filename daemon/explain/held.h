@@ -13,8 +13,8 @@
 int held_tell(struct explain *x, const struct waits *w, const struct waits_thread *t, struct err *e);
 
 /*
- * With that event a thread ended that had woken the one which waits, as all that had: adds a step where it left its
- * function. 0; 1: that is not found; -1.
+ * A thread ended with the event `ended`; so did all others that had ever woken a thread which waits now. Adds a step at
+ * the line where it left its function. 0; 1: that is not found; -1.
  */
 int held_tell_end(struct explain *x, uint64_t ended, struct err *e);
 

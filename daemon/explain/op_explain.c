@@ -61,7 +61,7 @@ static int explain_signal(struct explain *x, const struct failure_fault *f, stru
 	return r;
 }
 
-/* 1: it was not a sanitizer's runtime that ended the program. */
+/* Explains a failure that a sanitizer's runtime reported. 0; 1: none ended the program; -1. */
 static int explain_reported(struct explain *x, struct err *e)
 {
 	struct sanitizer_signal s;

@@ -266,7 +266,7 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 	return got < 0 ? -1 : 0;
 }
 
-/* The chain has an end, which says nothing of those that may wake the thread. Are they gone? 0; -1. */
+/* Adds to the chain that all threads which ever woke the waiting one have ended, if they have. 0; -1. */
 static int who_is_left(struct explain *x, const struct vain *v, const struct wake *wake, struct err *e)
 {
 	uint64_t ended = v->others ? 0 : wake_last_ended(x, v, wake);
@@ -298,7 +298,7 @@ static int only_wake(struct explain *x, const struct vain *v, const struct wake 
 						     "waits for one post more"
 						   : "the wake-up came before thread %u waited",
 			    v->thread);
-	if (!got && was == WAITED) /* by what is gone now; else the wake-up was missed */
+	if (!got && was == WAITED) /* that wake-up was received: a further one is missing */
 		got = who_is_left(x, v, wake, e);
 	return got;
 }

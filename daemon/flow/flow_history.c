@@ -96,8 +96,8 @@ struct history_read {
 	const struct insn_loc *place; /* the variable */
 	uint8_t was[8]; /* its value in front of the write */
 	bool same, other; /* the variable was read while it had that value; while it had another */
-	uint64_t event; /* before the last one of these reads */
-	bool foreign; /* what is looked at was made by another thread than the one that wrote the value */
+	uint64_t event; /* the event before the last one of these reads */
+	bool foreign; /* the value that is followed was made by another thread than the one that wrote the variable */
 	bool lost; /* the origin of a part of the value is not known, or is the variable, by another thread */
 	unsigned setters;
 };
@@ -272,8 +272,8 @@ static int would_hold(struct explain *x, const struct explain_compared *c, uint6
 }
 
 /*
- * Was the written value made only from what the variable was before it had the value in front of the write? *event: the
- * one before the last of these reads. 1; 0; -1.
+ * Was the written value made only from values that the variable had before the one which the write replaced? *event:
+ * the event before the last read of such a value. 1; 0; -1.
  */
 static int is_of_older(struct explain *x, const struct insn_loc *place, const struct history_write *w, uint64_t *event,
 		       struct err *e)
@@ -316,9 +316,9 @@ static int tell(struct explain *x, const struct history_write *w, const char *na
 /* How `later` is related to `earlier`, the write before it. */
 enum conflict {
 	CONFLICT_NONE = 0,
-	CONFLICT_STALE, /* it was made only of what was there before that, whose update is lost */
-	CONFLICT_STALE_SEVERAL, /* the same, and there are others that are lost */
-	CONFLICT_RESET, /* it took back a change of its own, which the other one had replaced */
+	CONFLICT_STALE, /* made only of a value from before `earlier`, whose update is lost */
+	CONFLICT_STALE_SEVERAL, /* the same, and other updates are lost, too */
+	CONFLICT_RESET, /* its thread took back a change that `earlier` had replaced */
 };
 
 /* The two steps, after what the chain has. */
@@ -429,8 +429,8 @@ static int is_reset(struct explain *x, const struct explain_compared *c, const s
 #define LOST_MOST 16u /* writes that one write has lost */
 
 /*
- * `later` was made only of what was there before `earlier`: all that was added by other threads right before it, after
- * its thread had read the variable, which was after the event `read`.
+ * `later` was made only of what was there before `earlier`. Adds to *lost all changes by other threads from `earlier`
+ * backwards, up to where the thread of `later` had read the variable, which was after the event `read`. 0; -1.
  */
 static int lost_by(struct explain *x, const struct explain_compared *c, uint64_t birth,
 		   const struct history_write *later, const struct history_write *earlier, uint64_t read,
@@ -439,7 +439,7 @@ static int lost_by(struct explain *x, const struct explain_compared *c, uint64_t
 	struct history_write w = *earlier;
 	int got = 0;
 
-	/* between two events one thread runs */
+	/* only one thread runs between two events */
 	for (unsigned n = 0; !got && w.thread != later->thread && w.at.event > read && n < LOST_MOST; n++) {
 		*lost += w.change;
 		got = cursor_goto_point(&x->t, &w.at, e) ? -1 : to_write(x, c, birth, &w, e);

@@ -92,10 +92,10 @@ int flow_compares_with_itself(struct explain *x, pid_t tid, struct insn_loc *pla
 
 /* ---- a comparison that is still to come ---- */
 
-/* What registers will hold after a call, as far as instructions that are not executed yet tell it. */
+/* What the registers will hold after a call, as far as the instructions that follow it tell. */
 struct after_call {
-	bool lost[INSN_XMM0]; /* that is not known */
-	struct insn_loc from[INSN_XMM0]; /* in memory; len 0: what it holds at the call */
+	bool lost[INSN_XMM0]; /* not known */
+	struct insn_loc from[INSN_XMM0]; /* the memory it is loaded from; len 0: none, it keeps its value at the call */
 };
 
 static bool is_kept(const struct after_call *a, unsigned reg)
@@ -125,7 +125,7 @@ static bool look_ahead(const struct after_call *a, const struct insn *i, const s
 	return false;
 }
 
-/* The instruction will be executed. */
+/* Notes what the instruction, which will be executed, does to the registers. */
 static void pass(struct after_call *a, const struct insn *i)
 {
 	struct insn_regs regs;

@@ -14,7 +14,7 @@ struct sanitizer_report {
 	bool writes;
 };
 
-/* false: the text is not, or does not begin, a report. */
+/* false: the text contains no report, nor the beginning of one. */
 bool sanitizer_report_parse(const char *text, struct sanitizer_report *r);
 /* Does it say that the memory was used, or freed again, after its life had ended? */
 bool sanitizer_report_is_stale(const struct sanitizer_report *r);

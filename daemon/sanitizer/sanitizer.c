@@ -21,7 +21,7 @@
 
 /* ---- the frames ---- */
 
-/* Functions of libc inside of which the runtime ends the program: at most this many frames. */
+/* At most this many frames of libc, by which the runtime ends the program, are inside of the runtime's own. */
 #define INNER_FRAMES 12
 
 static bool is_runtime(const char *name)
@@ -35,7 +35,7 @@ static bool is_runtime(const char *name)
 	return false;
 }
 
-/* Is it a function of libc's name, in whose place the runtime has put its own? */
+/* Is it the runtime's own function, with the name of the one of libc that it intercepts? */
 static bool is_intercepted(struct inspect *p, size_t level)
 {
 	const char *name = inspect_function(p, level);

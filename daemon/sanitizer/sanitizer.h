@@ -14,8 +14,8 @@ struct sanitizer_signal {
 #define SANITIZER_SIGNAL 2
 /*
  * The program stands at its failure. Was it ended within a function of a sanitizer's runtime? Then the failure becomes
- * the call of the runtime, or of the function in whose place the runtime has put its own, and the chain follows what
- * was wrong there. 0; SANITIZER_SIGNAL: the runtime handled the signal *s, and the failure becomes the instruction that
+ * the call of the runtime, or of the function of libc that the runtime intercepts, and the chain follows what was
+ * wrong there. 0; SANITIZER_SIGNAL: the runtime handled the signal *s, and the failure becomes the instruction that
  * it interrupted, at which the program stands; 1: neither, and the program stands at its failure still; -1.
  */
 int sanitizer_explain(struct explain *x, struct sanitizer_signal *s, struct err *e);
