@@ -106,8 +106,8 @@ static int find_return(struct far *f, struct user_regs_struct *r, struct err *e)
 {
 	if (trace_get_regs(f->t, r, e))
 		return -1;
-	if (segcur_is_syscall(f->t, r->rip)) {
-		r->rip += SEGCUR_SYSCALL_BYTES;
+	if (trace_is_syscall(f->t, r->rip)) {
+		r->rip += TRACE_SYSCALL_BYTES;
 		return 0;
 	}
 	return !shim_frames_caller(f->in.shim_frames, &f->in.visibility, f->t->pid, r) ||

@@ -260,8 +260,5 @@ int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *
 /* Runs a copy to where rip and rsp are those of `to`. 0: there; 1: it stopped elsewhere, as *stop says. */
 int segcur_run_to_frame(struct segcur *in, struct trace *t, const struct user_regs_struct *to, struct stop *stop,
 			struct err *e);
-/* Is it the instruction `syscall` at pc, of SEGCUR_SYSCALL_BYTES? */
-#define SEGCUR_SYSCALL_BYTES 2
-bool segcur_is_syscall(const struct trace *t, uint64_t pc);
 
 #endif

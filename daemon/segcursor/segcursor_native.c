@@ -199,7 +199,7 @@ static bool returns_to_program(struct reporting *g, struct trace *t, struct user
 		return false;
 	if (shim_frames_caller(o, v, t->pid, r) &&
 	    (visibility_is_certain(v, r->rip) ||
-	     (segcur_is_syscall(t, r->rip - SEGCUR_SYSCALL_BYTES) && !shim_frames_hides(o, v, t->pid, r))))
+	     (trace_is_syscall(t, r->rip - TRACE_SYSCALL_BYTES) && !shim_frames_hides(o, v, t->pid, r))))
 		return true;
 	*r = here;
 	return shim_frames_of_call(o, v, t->pid, r) && visibility_is_shim(v, r->rip) &&
@@ -279,7 +279,7 @@ int segcur_native_step(struct reporting *g, struct trace *t, struct err *e)
 /* Executes a system call. */
 static int call_kernel(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct err *e)
 {
-	uint64_t gadget = g->in->seg.gadget, pc = to->rip - SEGCUR_SYSCALL_BYTES;
+	uint64_t gadget = g->in->seg.gadget, pc = to->rip - TRACE_SYSCALL_BYTES;
 	struct stop stop = {0};
 
 	if (program_code_allow(&g->code, t, gadget, pc, true, e) || run_to(g, t, to, &stop, e) ||
@@ -298,8 +298,8 @@ int segcur_native_step_over(struct reporting *g, struct trace *t, struct err *e)
 	if (visibility_is_shim(&g->in->visibility, r.rip))
 		return segcur_native_come_out(g, t, e);
 	g->r->stepped++;
-	if (!segcur_is_syscall(t, r.rip))
+	if (!trace_is_syscall(t, r.rip))
 		return segcur_native_step(g, t, e);
-	r.rip += SEGCUR_SYSCALL_BYTES;
+	r.rip += TRACE_SYSCALL_BYTES;
 	return call_kernel(g, t, &r, e);
 }

@@ -543,11 +543,3 @@ int segcur_run_to_frame(struct segcur *in, struct trace *t, const struct user_re
 		return 1;
 	return trace_get_regs(t, &now, e) ? -1 : now.rip != to->rip || now.rsp != to->rsp;
 }
-
-bool segcur_is_syscall(const struct trace *t, uint64_t pc)
-{
-	uint8_t b[SEGCUR_SYSCALL_BYTES];
-	struct err ignored;
-
-	return !trace_read(t->pid, pc, b, sizeof(b), &ignored) && b[0] == 0x0f && b[1] == 0x05;
-}

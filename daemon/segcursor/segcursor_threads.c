@@ -143,8 +143,8 @@ static int find_return(struct one *o, struct err *e)
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	if (segcur_is_syscall(t, r.rip) && segcur_is_visible_code(in, r.rip))
-		r.rip += SEGCUR_SYSCALL_BYTES;
+	if (trace_is_syscall(t, r.rip) && segcur_is_visible_code(in, r.rip))
+		r.rip += TRACE_SYSCALL_BYTES;
 	else if (!shim_frames_caller(in->shim_frames, &in->visibility, t->pid, &r) ||
 		 !segcur_is_visible_code(in, r.rip))
 		return 1;

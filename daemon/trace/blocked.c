@@ -11,11 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/maps.h"
+#include "trace/internal.h"
 
-/* What the kernel leaves in rax of a call that a stop has interrupted: errno.h of the kernel, ERESTARTSYS to
- * ERESTART_RESTARTBLOCK. */
-#define RESTART_FIRST (-512)
-#define RESTART_LAST (-516)
 #define MUTEX_KINDS 0x3ff /* glibc: of __kind, type, robust, inheritance, protection, process-shared, elision */
 
 static enum blocked kind_of(int64_t nr, const uint64_t arg[4], uint64_t *futex)
@@ -30,10 +27,10 @@ static enum blocked kind_of(int64_t nr, const uint64_t arg[4], uint64_t *futex)
 
 enum blocked blocked_in(const struct user_regs_struct *r, uint64_t *futex)
 {
-	int64_t ret = (int64_t)r->rax, nr = (int64_t)r->orig_rax;
+	int64_t nr = (int64_t)r->orig_rax;
 	const uint64_t arg[4] = {r->rdi, r->rsi, r->rdx, r->r10};
 
-	return nr < 0 || ret > RESTART_FIRST || ret < RESTART_LAST ? BLOCKED_NOT : kind_of(nr, arg, futex);
+	return nr < 0 || !trace_wants_restart((int64_t)r->rax) ? BLOCKED_NOT : kind_of(nr, arg, futex);
 }
 
 enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex)

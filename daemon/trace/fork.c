@@ -11,8 +11,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#define ERESTARTNOINTR 513 /* linux/errno.h, internal to the kernel but visible to tracers */
-
 /* A fork does not inherit Syscall User Dispatch. An older kernel, which cannot say, has targets with filters only. */
 static int copy_dispatch(const struct trace *t, struct trace *c, struct err *e)
 {
@@ -40,7 +38,7 @@ static int adopt(const struct trace *t, struct trace_injection *in, struct trace
 	c->alive = true;
 	/* the restart block is not inherited: begin the interrupted call anew */
 	if ((int64_t)in->saved.orig_rax >= 0 && ax == -TRACE_ERESTART_RESTARTBLOCK)
-		in->saved.rax = (unsigned long long)-ERESTARTNOINTR;
+		in->saved.rax = (unsigned long long)-TRACE_ERESTARTNOINTR;
 	if (trace_put_back(c, in, e))
 		return -1;
 	for (unsigned i = 0; i < TRACE_SLOTS; i++)

@@ -17,8 +17,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* linux/errno.h, internal to the kernel but visible to tracers */
-#define KERNEL_ERESTARTSYS 512
 #define KERNEL_SIGSET_BYTES 8
 
 /* All but SIGTRAP: a forced SIGTRAP that is blocked would lose its handler. */
@@ -89,11 +87,6 @@ static int step_over(struct trace *t, pid_t *child, struct err *e)
 	return trace_poke_debug(t, 6, 0, e);
 }
 
-static bool wants_restart(int64_t ret)
-{
-	return ret <= -KERNEL_ERESTARTSYS && ret >= -TRACE_ERESTART_RESTARTBLOCK;
-}
-
 /*
  * A pending interrupt makes clone return before it does anything (copy_process, ERESTARTNOINTR):
  * the instruction is then still to be executed.
@@ -107,7 +100,7 @@ static int execute(struct trace *t, uint64_t gadget, const struct user_regs_stru
 		if (step_over(t, child, e) || trace_get_regs(t, &r, e))
 			return -1;
 		*ret = (int64_t)r.rax;
-		if (r.rip == gadget + 2 && !wants_restart(*ret))
+		if (r.rip == gadget + 2 && !trace_wants_restart(*ret))
 			return 0;
 		if (r.rip != gadget && r.rip != gadget + 2)
 			return err_set(e, ERR_INTERNAL, "no syscall instruction at 0x%" PRIx64, gadget);

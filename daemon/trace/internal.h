@@ -32,7 +32,16 @@ int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e
 /* Restores a slot and DR7. addr, dr7: t->dr[slot] and t->dr7 as they were. */
 int trace_restore_slot(struct trace *t, unsigned slot, uint64_t addr, uint64_t dr7, struct err *e);
 
-#define TRACE_ERESTART_RESTARTBLOCK 516 /* linux/errno.h: internal to the kernel, but tracers see it */
+/* linux/errno.h: internal to the kernel, but tracers see them in rax */
+#define TRACE_ERESTARTSYS 512
+#define TRACE_ERESTARTNOINTR 513
+#define TRACE_ERESTART_RESTARTBLOCK 516
+
+/* Was a system call that returned this interrupted, so that the kernel makes it again as the thread goes on? */
+static inline bool trace_wants_restart(int64_t ret)
+{
+	return ret <= -TRACE_ERESTARTSYS && ret >= -TRACE_ERESTART_RESTARTBLOCK;
+}
 
 /* What an injected call changes. */
 struct trace_injection {

@@ -19,7 +19,6 @@
 #include "base/str.h"
 #include "trace/internal.h"
 
-#define ERESTARTNOINTR 513 /* linux/errno.h, internal to the kernel but visible to tracers */
 #define GET_TID_ADDRESS 40 /* PR_GET_TID_ADDRESS */
 #define MASK_BYTES 8 /* of the kernel's sigset_t */
 
@@ -125,7 +124,7 @@ static int give_registers(struct trace *t, const struct trace_thread *s, struct 
 	struct trace_injection in = {.saved = s->regs, .mask = s->mask};
 
 	if ((int64_t)in.saved.orig_rax >= 0 && (int64_t)in.saved.rax == -TRACE_ERESTART_RESTARTBLOCK)
-		in.saved.rax = (unsigned long long)-ERESTARTNOINTR;
+		in.saved.rax = (unsigned long long)-TRACE_ERESTARTNOINTR;
 	if (ptrace(PTRACE_SETREGSET, t->tid, NT_X86_XSTATE, &x))
 		return err_errno(e, trace_why_failed(), "extended registers of thread %d", (int)t->tid);
 	return trace_put_back(t, &in, e);

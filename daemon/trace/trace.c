@@ -23,9 +23,6 @@
 #define MIN_SLEEP_NS 20000
 #define DONE_NS 3000
 #define WAITS_NS 20000000000u
-#define RESTART_FIRST (-512) /* what the kernel calls ERESTARTSYS, and down to ERESTART_RESTARTBLOCK */
-#define RESTART_LAST (-516)
-#define SYSCALL_CODE 0x050f
 #define TRAP_NS 100000000u /* a trap that is pending is reported within this time, or it is interrupted again */
 #define TRAP_FLAG 0x100ull
 
@@ -368,15 +365,21 @@ int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct
 	return run(t, PTRACE_CONT, sig, limit, out, e);
 }
 
+bool trace_is_syscall(const struct trace *t, uint64_t pc)
+{
+	uint8_t b[TRACE_SYSCALL_BYTES];
+	struct err ignored;
+
+	return !trace_read(t->pid, pc, b, sizeof(b), &ignored) && b[0] == 0x0f && b[1] == 0x05;
+}
+
 int trace_hide_step(struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
-	struct err ignored;
-	uint8_t op[2];
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	if (!(r.r11 & TRAP_FLAG) || trace_read(t->pid, r.rip - 2, op, 2, &ignored) || op[0] != 0x0f || op[1] != 0x05)
+	if (!(r.r11 & TRAP_FLAG) || !trace_is_syscall(t, r.rip - TRACE_SYSCALL_BYTES))
 		return 0;
 	r.r11 &= ~TRAP_FLAG;
 	return trace_set_regs(t, &r, e);
@@ -388,8 +391,7 @@ static bool will_be_made_again(struct trace *t)
 	struct user_regs_struct r;
 	struct err ignored;
 
-	return !trace_get_regs(t, &r, &ignored) && (int64_t)r.orig_rax >= 0 && (int64_t)r.rax <= RESTART_FIRST &&
-	       (int64_t)r.rax >= RESTART_LAST;
+	return !trace_get_regs(t, &r, &ignored) && (int64_t)r.orig_rax >= 0 && trace_wants_restart((int64_t)r.rax);
 }
 
 int trace_step_within(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e)
@@ -401,14 +403,13 @@ int trace_step_within(struct trace *t, int sig, const struct trace_limit *limit,
 	return t->alive && out->why != TRACE_TIMEOUT ? trace_hide_step(t, e) : 0;
 }
 
-/* No other instruction waits. */
-static bool is_at_syscall(const struct trace *t)
+/* Only a `syscall` can wait in the kernel. */
+static bool is_at_syscall(struct trace *t)
 {
-	long pc = ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rip), 0);
 	struct err ignored;
-	uint16_t code;
+	uint64_t pc;
 
-	return !trace_read(t->pid, (uint64_t)pc, &code, sizeof(code), &ignored) && code == SYSCALL_CODE;
+	return !trace_get_pc(t, &pc, &ignored) && trace_is_syscall(t, pc);
 }
 
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e)

@@ -114,6 +114,9 @@ int trace_step_within(struct trace *t, int sig, const struct trace_limit *limit,
  * way than by trace_step: clears it there, so that the program cannot see it.
  */
 int trace_hide_step(struct trace *t, struct err *e);
+#define TRACE_SYSCALL_BYTES 2
+/* Is it the instruction `syscall` at pc? */
+bool trace_is_syscall(const struct trace *t, uint64_t pc);
 
 int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e);
 int trace_get_pc(struct trace *t, uint64_t *pc, struct err *e);
