@@ -4,10 +4,21 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <string.h>
 
 bool text_is_name(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
+}
+
+bool text_has_word(const char *s, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = s; n && (p = strstr(p, word)); p += n)
+		if ((p == s || !text_is_name(p[-1])) && !text_is_name(p[n]))
+			return true;
+	return false;
 }
 
 bool text_is_quote(char c)

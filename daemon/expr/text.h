@@ -7,6 +7,8 @@
 
 /* A letter, a digit or _. */
 bool text_is_name(char c);
+/* Is the word in the text, and not only as a part of a longer one? */
+bool text_has_word(const char *s, const char *word);
 /* " or ' */
 bool text_is_quote(char c);
 /* Behind the quoted text at s; NULL: it is not closed. */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "expr/text.h"
 #include "expr/type.h"
 
 void expr_type_fini(struct expr_type *type)
@@ -30,17 +31,6 @@ static char *type_text(const char *output)
 	return s;
 }
 
-static bool has_word(const char *s, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *p = s; (p = strstr(p, word)); p += n)
-		if ((p == s || !(isalnum((unsigned char)p[-1]) || p[-1] == '_')) &&
-		    !(isalnum((unsigned char)p[n]) || p[n] == '_'))
-			return true;
-	return false;
-}
-
 /* Skips the qualifiers that may precede a type. */
 static const char *skip_qualifiers(const char *s)
 {
@@ -57,18 +47,19 @@ static const char *skip_qualifiers(const char *s)
 /* Classifies a name without declarators: "unsigned long", "bool", "long double". */
 static void classify_base(struct expr_type *t, const char *d)
 {
-	t->is_signed = !has_word(d, "unsigned");
-	if (has_word(d, "bool") || has_word(d, "_Bool"))
+	t->is_signed = !text_has_word(d, "unsigned");
+	if (text_has_word(d, "bool") || text_has_word(d, "_Bool"))
 		t->kind = EXPR_TYPE_BOOL;
-	else if (has_word(d, "float") || has_word(d, "double"))
+	else if (text_has_word(d, "float") || text_has_word(d, "double"))
 		t->kind = EXPR_TYPE_FLOAT;
-	else if (has_word(d, "char16_t") || has_word(d, "char32_t") || has_word(d, "char8_t"))
+	else if (text_has_word(d, "char16_t") || text_has_word(d, "char32_t") || text_has_word(d, "char8_t"))
 		t->kind = EXPR_TYPE_OTHER;
-	else if (has_word(d, "char"))
+	else if (text_has_word(d, "char"))
 		t->kind = EXPR_TYPE_CHAR;
-	else if (has_word(d, "__int128") || has_word(d, "void") || has_word(d, "wchar_t"))
+	else if (text_has_word(d, "__int128") || text_has_word(d, "void") || text_has_word(d, "wchar_t"))
 		t->kind = EXPR_TYPE_OTHER;
-	else if (has_word(d, "int") || has_word(d, "long") || has_word(d, "short") || has_word(d, "unsigned"))
+	else if (text_has_word(d, "int") || text_has_word(d, "long") || text_has_word(d, "short") ||
+		 text_has_word(d, "unsigned"))
 		t->kind = EXPR_TYPE_INT;
 	else
 		t->kind = EXPR_TYPE_OTHER;
@@ -253,5 +244,5 @@ char *expr_type_format(const struct expr_type *t, int64_t value)
 
 bool expr_type_is_wide(const struct expr_type *t)
 {
-	return t->kind == EXPR_TYPE_OTHER && t->size == 16 && has_word(t->definition, "__int128");
+	return t->kind == EXPR_TYPE_OTHER && t->size == 16 && text_has_word(t->definition, "__int128");
 }

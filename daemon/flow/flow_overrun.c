@@ -107,17 +107,6 @@ int flow_base_of_sum(struct flow *f, const struct timeline_point *at, unsigned r
 	return cursor_goto_point(&x->t, &here, e);
 }
 
-/* Is it a word of the text? */
-static bool has_word(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *s = text; s && n && (s = strstr(s, word)); s += n)
-		if ((s == text || !text_is_name(s[-1])) && !text_is_name(s[n]))
-			return true;
-	return false;
-}
-
 /* Where the value was that the instruction at the PC writes to l; false: in no register, or the instruction made it. */
 static bool value_stored(struct flow *f, const struct insn_loc *l, struct err *e)
 {
@@ -147,7 +136,7 @@ int flow_tell_assignment(struct explain *x, const struct timeline_point *at, con
 	struct err why;
 	int r = 0;
 
-	if (!text || !at->pc || has_word(text, object) || cursor_goto_point(&x->t, at, &why) ||
+	if (!text || !at->pc || text_has_word(text, object) || cursor_goto_point(&x->t, at, &why) ||
 	    !value_stored(&f, l, &why))
 		return 0;
 	flow_setter_begin(&s);
