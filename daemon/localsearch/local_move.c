@@ -7,7 +7,7 @@
 
 #define END_SLOT 3
 #define SNAPSHOT_MAX 4096
-/* What work counts for. */
+/* The time that is counted for a unit of work (trace/budget.h). */
 #define HIT_NS 20000u
 #define STEP_NS 6000u
 #define FORK_NS 300000u
@@ -24,24 +24,24 @@ unsigned local_free_slots(const struct local *l)
 	return TRACE_SLOTS - (l->p->end_break || l->p->end_watch);
 }
 
-static struct local_work work_of(const struct local *l)
+/* All work so far. */
+static uint64_t work_ns(const struct local *l)
 {
-	return (struct local_work){l->r->hits, l->r->steps, l->r->forks, l->cost_ns};
+	return l->r->hits * HIT_NS + l->r->steps * STEP_NS + l->r->forks * FORK_NS + l->cost_ns;
 }
 
 void local_begin_lasting(struct local *l, uint64_t ns)
 {
 	trace_budget_begin_work(&l->lasting, ns, l->left.pid);
-	l->counted = work_of(l);
+	l->counted_ns = work_ns(l);
 }
 
 bool local_lasting_is_over(struct local *l, const struct trace *t)
 {
-	struct local_work now = work_of(l), *was = &l->counted;
+	uint64_t now = work_ns(l);
 
-	trace_budget_spend(&l->lasting, (now.hits - was->hits) * HIT_NS + (now.steps - was->steps) * STEP_NS +
-						(now.forks - was->forks) * FORK_NS + now.cost_ns - was->cost_ns);
-	*was = now;
+	trace_budget_spend(&l->lasting, now - l->counted_ns);
+	l->counted_ns = now;
 	return trace_budget_is_over(&l->lasting, t->pid);
 }
 

@@ -13,11 +13,6 @@ enum local_unit {
 	LOCAL_STEP, /* instructions, or, with the words known, those that change a word */
 };
 
-/* What takes time, as far as it is counted. */
-struct local_work {
-	uint64_t hits, steps, forks, cost_ns;
-};
-
 struct local {
 	const struct trace_local_params *p;
 	const struct trace_local_ops *ops;
@@ -32,7 +27,7 @@ struct local {
 	uint64_t span_ns; /* after narrowing: a copy that ran from `left` for this long ended bad */
 	bool hurry; /* local_advance gives up when `lasting` is over */
 	struct trace_budget lasting; /* of work, for the search for later transitions */
-	struct local_work counted; /* what was spent of it so far, also before it began */
+	uint64_t counted_ns; /* the work (trace/budget.h) up to the last time that it was subtracted from `lasting` */
 	uint64_t cost_ns; /* of all evaluations */
 	unsigned free_slots; /* slots not needed for the end */
 	struct user_regs_struct before; /* before the last single step */
