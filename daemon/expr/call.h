@@ -82,7 +82,7 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, enum agent_statu
  * faulted, and there is no value; else *s and *out are as from agent_run. 1: the value cannot be found in this way.
  */
 int calls_still(const struct calls *c, pid_t pid, bool *ended, enum agent_status *s, struct agent_result *out);
-/* What the last calls_still counts for, as emulate_cost_ns. */
+/* The time that is counted for the last calls_still (emulate_cost_ns). */
 uint64_t calls_still_cost_ns(const struct calls *c);
 /* They are not to be interpreted any more. */
 void calls_no_still(struct calls *c);
@@ -95,15 +95,15 @@ void calls_no_still(struct calls *c);
 struct call_guard {
 	pid_t copy;
 	uint64_t limit_ns, cpu_from, seen;
-	unsigned calls; /* so many may still follow the one that is made, each with a limit of its own */
-	uint64_t switches; /* how often the copy has waited, when it was seen: it does so between two calls */
+	unsigned calls; /* how many may follow the present one, each with a limit of its own */
+	uint64_t switches; /* voluntary context switches of the copy at the last check: it waits between two calls */
 	uint64_t call_from, slept_ns; /* of this call */
 	uint64_t used_ns; /* of the limit, when it was seen */
 	bool asleep; /* it was, when it was seen */
 	bool ended, overran;
 	struct err why;
 };
-/* limit_ms: of each call; calls: so many at most (call_guard_count). */
+/* limit_ms: of each call; calls: how many there are at most (call_guard_count). */
 void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy, int limit_ms, unsigned calls);
 /* How many calls an expression may make, by its text. */
 unsigned call_guard_count(const char *expr);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cost.h: what an evaluation counts for where work is counted (trace/budget.h). */
+/* cost.h: the time that is counted for an evaluation, where a budget is one of work (trace/budget.h). */
 #ifndef FRED_EXPR_COST_H
 #define FRED_EXPR_COST_H
 
 #include "expr/expr.h"
 
-/* The last one of x: by what it did, if expr_eval_still has made it; otherwise the same each time. */
+/* Of the last evaluation of x. It depends on what that did, if it was by expr_eval_still; else it is a constant. */
 uint64_t expr_cost_ns(const struct expr *x);
 
 #endif

@@ -40,7 +40,7 @@ struct trace_local_ops {
 	/* Evaluates in t's process, which is stopped, and must leave it as it was. *words comes
 	 * with n == 0 and complete == false. 0; 1: the same, but all of it was known; -1 ends the search. */
 	int (*eval)(void *ctx, struct trace *t, enum trace_side *side, struct trace_words *words, struct err *e);
-	/* What the last evaluation counts for (trace/budget.h). NULL: nothing. */
+	/* The time that is counted for the last evaluation (trace/budget.h). NULL: none. */
 	uint64_t (*cost_ns)(void *ctx);
 	/* Has t reached the end of its segment? Asked whenever it stops at end_break, at end_watch,
 	 * or by a limit (each slice of slice_ns of wall time). NULL: end_break and end_watch always

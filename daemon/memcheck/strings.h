@@ -33,8 +33,8 @@ struct strings {
 	void *ctx;
 	struct imports imports;
 	struct string_call *open; /* by thread */
-	uint8_t *memory; /* of each of imports.known: REPORT_CHECK_..., as of so many files */
-	size_t memory_files;
+	uint8_t *memory; /* for each of imports.known: REPORT_CHECK_... */
+	size_t memory_files; /* imports.known_files when that was made */
 };
 
 void strings_init(struct strings *s, const struct string_ops *ops, void *ctx);

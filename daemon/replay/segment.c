@@ -335,7 +335,7 @@ static int arrive_in_copy(struct segment *s, uint64_t pc, uint64_t hits, uint64_
 
 /*
  * A processor may miss the hit of a debug register (localsearch/local_last.c), and the held thread cannot go back. So a
- * copy goes there first, and what they find must agree.
+ * copy makes the same run first, and both must end in the same state.
  */
 int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed, struct err *e)
 {

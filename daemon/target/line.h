@@ -13,8 +13,8 @@ const struct rec_image *line_first(const struct rec *rec, uint32_t process, bool
 /* The forks at which the process must become the child: the images from the root's child to the wanted one. */
 int line_follow(const struct target *t, uint32_t follow[32], struct err *e);
 /*
- * What a replay that begins with `root` needs the files of, beside that: the images on the way to the process; or, if
- * it makes branches, all that forks have made. A list that ends with 0, to be freed; NULL: an error.
+ * The images besides `root` whose files a replay that begins with `root` needs: those on the way to the process; if it
+ * makes branches, all that forks have made of it. A list that ends with 0, to be freed; NULL: an error.
  */
 uint32_t *line_images(const struct target *t, const struct rec_image *root, struct err *e);
 /*
@@ -34,7 +34,7 @@ pid_t line_branch_pid(const struct target *t, uint32_t place);
 void line_end_pid(pid_t pid);
 /* Up to which place in replay_ctl.branch the target's forks have made children. */
 uint32_t line_branches(const struct target *t);
-/* From this place on, the target makes none. */
+/* The target is to make no children from this place on. */
 void line_branches_until(struct target *t, uint32_t end);
 /* Ends the children that no branch took over (target/branch.h). The target itself makes no more of them. */
 void line_end_branches(struct target *t);

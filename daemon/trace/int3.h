@@ -13,11 +13,11 @@ struct trace_int3 {
 	uint8_t saved; /* the byte under it */
 };
 
-/* It may be inserted where there is one already; then take this one out first. */
+/* There may be one at that address already: then the later one must be taken out first. */
 int trace_int3_insert(struct trace_int3 *p, const struct trace *t, uint64_t addr, struct err *e);
 /* Does nothing if it is not inserted, or the thread has ended. */
 int trace_int3_take_out(struct trace_int3 *p, const struct trace *t, struct err *e);
-/* t has stopped for s. 1: here, and its PC is set back to it; 0: elsewhere; -1: error. */
+/* t has stopped, and s says why. 1: at this breakpoint, and the PC is set back to its address; 0: elsewhere; -1. */
 int trace_int3_met(const struct trace_int3 *p, struct trace *t, const struct trace_stop *s, struct err *e);
 
 #endif

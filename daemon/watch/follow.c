@@ -23,7 +23,10 @@
 #define LOOKS_MIN 32
 #define WATCHES TRACE_SLOTS
 #define TRIES 4 /* runs from change to change; after these, the value is looked at event by event */
-/* What work counts for (trace/budget.h), besides evaluating: it is the same in each run, so that the answer is, too. */
+/*
+ * The time that is counted for a unit of work (trace/budget.h), besides evaluating. It is the same in each run, so that
+ * the answer is the same, too.
+ */
 #define EVENT_NS 1000u /* an event on the way */
 #define HIT_NS 20000u /* a stop at a change */
 #define LOOK_NS 40000u /* a stop at an event */

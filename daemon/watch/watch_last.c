@@ -15,11 +15,11 @@
 #include <string.h>
 
 #define LATER_NS 1000000000u /* for following the changes after what was found */
-/* So many statements are gone back over inside of which alone it was good, within this time at the most. */
+/* How many statements in which the expression was good only inside are passed over at most, and for how long. */
 #define WITHIN_STATEMENTS 40
 #define WITHIN_NS 60000000000ull
 #define SEGMENTS 16 /* segments that are examined, the longest ones, when changes cannot be followed */
-/* in place of these times, when the user asked for the last one of all */
+/* instead of these times, if the user asked for the last transition of all */
 #define WHOLE_NS (3600ull * 1000000000u)
 
 /* Runs stage D in the segment after event n, up to the bad end if that is in this segment. */
