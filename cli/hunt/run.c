@@ -72,6 +72,8 @@ static void wait_for_rest(const struct child *c, int *status)
 	__atomic_store_n(&o->left, true, __ATOMIC_RELEASE);
 	while ((left = until - clock_s()) > 0) {
 		struct timespec tick = {.tv_nsec = left < REST_TICK_S ? (long)(left * 1e9) : (long)(REST_TICK_S * 1e9)};
+		/* counted before waitpid: a process that ends in between has a status that is yet to be read */
+		unsigned left_below = task_count_below(getpid());
 		int one;
 		pid_t pid = waitpid(-1, &one, WNOHANG);
 
@@ -79,7 +81,7 @@ static void wait_for_rest(const struct child *c, int *status)
 			*status = one;
 			break;
 		}
-		if (pid < 0 || (!pid && !task_count_below(getpid())))
+		if (pid < 0 || (!pid && !left_below))
 			break;
 		if (!pid)
 			sigtimedwait(&child, NULL, &tick);
