@@ -207,7 +207,9 @@ uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct w
 	struct err ignored;
 
 	if (w->n && v->object && !timeline_walk_init(&walk, x->nav.t.tl, 1, &ignored)) {
-		while (timeline_walk_next(&walk, &ev, &ignored) > 0 && ev.where.number <= total) {
+		int got;
+
+		while ((got = timeline_walk_next(&walk, &ev, &ignored)) > 0 && ev.where.number <= total) {
 			uint32_t thread = ev.where.thread;
 
 			if (ev.where.process != x->process || thread >= RLOG_MAX_THREADS)
@@ -223,6 +225,8 @@ uint64_t wake_last_ended(struct explain *x, const struct vain *v, const struct w
 				last = thread;
 		}
 		timeline_walk_fini(&walk);
+		if (got < 0) /* one that wakes it later may be among those that cannot be read */
+			last = 0;
 	}
 	for (uint32_t i = 0; i < RLOG_MAX_THREADS; i++)
 		if (of[i].woke && !of[i].ended)
